@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every Python-driven test may ask for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top of the source tree."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tare() -> Path:
+    """The built command: $TARE_BIN, else build/src/tare."""
+    path = Path(os.environ.get("TARE_BIN", ROOT / "build" / "src" / "tare")).resolve()
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"no command at {path}: run `meson setup build && ninja -C build`, or set TARE_BIN")
+    return path
