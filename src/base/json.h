@@ -3,7 +3,8 @@
  * The one JSON writer, and reading through yyjson. The writer keeps track of commas and nesting, so that
  * callers only name what they write; its failures are those of its output. Numbers are written so that
  * reading gives the same value back; NaN and infinities become null, because JSON has none. Invalid UTF-8 in
- * a string is replaced, never passed on.
+ * a string is replaced, never passed on. Nesting beyond TARE_JSON_DEPTH fails the output, and so does a call
+ * out of order (a key in an array, an end too many). No newline follows the last value: that is the caller's.
  */
 #ifndef TARE_BASE_JSON_H
 #define TARE_BASE_JSON_H
@@ -25,6 +26,7 @@ struct tare_json {
     bool after_key;
     bool filled[TARE_JSON_DEPTH];  /* this level has an element already */
     bool compact[TARE_JSON_DEPTH]; /* this level is written on one line */
+    char closer[TARE_JSON_DEPTH];  /* what ends this level */
 };
 
 /** Write to out. indent 0 writes everything on one line. */
@@ -56,8 +58,8 @@ void tare_json_put_bool(struct tare_json *json, const char *key, bool value);
 /** Copy a value that was read, whole, so that what we do not know is kept. */
 void tare_json_value(struct tare_json *json, yyjson_val *value);
 
-/** Parse a document; name is for messages, which give the line and column of what is wrong. Free with
- * yyjson_doc_free. */
+/** Parse a document, which may start with a byte order mark and nests at most TARE_JSON_DEPTH deep; name is
+ * for messages, which give the line and column of what is wrong. Free with yyjson_doc_free. */
 int tare_json_read(const char *data, size_t length, const char *name, yyjson_doc **ret_doc,
                    struct tare_error *err);
 
