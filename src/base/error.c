@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int tare_fail(struct tare_error *err, enum tare_code code, int sys, const char *fmt, ...)
+int(tare_fail)(struct tare_error *err, enum tare_code code, int sys, const char *fmt, ...)
 {
     if (!err)
         return -1;
@@ -31,7 +31,7 @@ int tare_fail(struct tare_error *err, enum tare_code code, int sys, const char *
     return -1;
 }
 
-int tare_fail_memory(struct tare_error *err)
+int(tare_fail_memory)(struct tare_error *err)
 {
     return tare_fail(err, TARE_E_MEMORY, 0, "out of memory");
 }

@@ -34,4 +34,14 @@ int tare_fail(struct tare_error *err, enum tare_code code, int sys, const char *
 /** Out of memory, with one wording for all. */
 int tare_fail_memory(struct tare_error *err);
 
+/* Lets compilers and the static analyser see what the two functions always return. */
+static inline int tare_fail_value(int value)
+{
+    if (value != -1)
+        __builtin_unreachable();
+    return value;
+}
+#define tare_fail(...)        tare_fail_value(tare_fail(__VA_ARGS__))
+#define tare_fail_memory(err) tare_fail_value(tare_fail_memory(err))
+
 #endif
