@@ -32,7 +32,10 @@
 
 #define TARE_NONE UINT32_MAX
 
-enum { TARE_COLUMNS_MAX = 16 };
+enum {
+    TARE_COLUMNS_MAX = 16,
+    TARE_LABELS_MAX = 64, /* in one set */
+};
 
 enum tare_frame_kind {
     TARE_FRAME_OTHER = 0, /* a foreign file did not say */
@@ -143,7 +146,8 @@ uint32_t tare_profile_find_column(const struct tare_profile *profile, const char
  * there is none. */
 uint32_t tare_profile_main_column(const struct tare_profile *profile);
 
-/** The id of a string, added if new; "" is 0. Embedded NULs are kept, but text() ends at them. */
+/** The id of a string, added if new; "" is 0. Embedded NULs are kept, but text() ends at them. text must
+ * not lie in this profile's own region. */
 uint32_t tare_profile_string(struct tare_profile *profile, const char *text, size_t length);
 
 /** The id of a NUL-terminated string; NULL is "". */
@@ -154,6 +158,9 @@ const char *tare_profile_text(const struct tare_profile *profile, uint32_t strin
 
 /** Its length in bytes. */
 size_t tare_profile_text_length(const struct tare_profile *profile, uint32_t string);
+
+uint32_t tare_profile_strings(
+    const struct tare_profile *profile); /**< How many; ids are 0 to that less one. */
 
 /** The id of a frame, added if new. */
 uint32_t tare_profile_frame(struct tare_profile *profile, const struct tare_frame *frame);
@@ -169,7 +176,7 @@ const struct tare_frame *tare_profile_frame_at(const struct tare_profile *profil
 /** The id of a set of labels, added if new; order does not matter. The empty set is 0. */
 uint32_t tare_profile_labels(struct tare_profile *profile, const struct tare_label *labels, size_t count);
 
-/** The labels of a set, sorted by key. */
+/** The labels of a set, in one order whatever order they were given in. */
 const struct tare_label *tare_profile_labels_at(const struct tare_profile *profile, uint32_t set,
                                                 size_t *ret_count);
 
