@@ -33,7 +33,7 @@ char *tare_buf_reserve(struct tare_buf *buf, size_t length)
 {
     if (buf->failed)
         return NULL;
-    if (length > buf->cap - buf->length) {
+    if (length > buf->cap - buf->length || length > SIZE_MAX / 4) {
         buf->failed = true;
         return NULL;
     }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,12 +16,15 @@ enum { WINDOW_BYTES = 32 * 1024, PEEK_BYTES = 4096 };
 
 struct tare_in {
     char *name;
-    int fd; /* -1 for memory */
+    int fd;         /* -1 for memory */
+    bool owned;     /* fd is ours to close */
+    off_t fd_start; /* standard input may have been read from before */
     struct tare_buf spool;
     const uint8_t *memory; /* all raw bytes, when fd is -1 */
     size_t memory_size, memory_at;
     bool compressed;
     bool stream_open; /* between inflateInit and inflateEnd */
+    bool padded;      /* zeros were seen after the last gzip member */
     bool ended;       /* no more raw bytes will be decompressed */
     z_stream z;
     uint8_t raw[WINDOW_BYTES]; /* compressed bytes on their way into z */
@@ -54,6 +56,45 @@ static int raw_read(struct tare_in *in, uint8_t *data, size_t length, size_t *re
     }
 }
 
+/* Raw bytes for z, unless it has some; none means the end. */
+static int raw_more(struct tare_in *in, struct tare_error *err)
+{
+    size_t n;
+    if (in->z.avail_in > 0)
+        return 0;
+    if (raw_read(in, in->raw, sizeof in->raw, &n, err) < 0)
+        return -1;
+    in->z.next_in = in->raw;
+    in->z.avail_in = (uInt)n;
+    return 0;
+}
+
+static int damaged(struct tare_in *in, struct tare_error *err)
+{
+    return tare_fail(err, TARE_E_INPUT, 0, "'%s' is damaged: its gzip data cannot be read", in->name);
+}
+
+/* After a member's end: another one (gzip files may be concatenated), padding with zeros, or the end. */
+static int next_member(struct tare_in *in, struct tare_error *err)
+{
+    for (;;) {
+        if (raw_more(in, err) < 0)
+            return -1;
+        if (in->z.avail_in == 0) {
+            in->ended = true;
+            return 0;
+        }
+        if (*in->z.next_in != 0)
+            break;
+        in->z.next_in++;
+        in->z.avail_in--;
+        in->padded = true;
+    }
+    if (in->padded || *in->z.next_in != 0x1f)
+        return tare_fail(err, TARE_E_INPUT, 0, "'%s' is damaged: something follows its gzip data", in->name);
+    return inflateReset(&in->z) == Z_OK ? 0 : damaged(in, err);
+}
+
 /* Decompress at least one byte behind window_end, unless the stream ends. */
 static int inflate_more(struct tare_in *in, struct tare_error *err)
 {
@@ -61,25 +102,22 @@ static int inflate_more(struct tare_in *in, struct tare_error *err)
     in->z.next_out = in->window + in->window_end;
     in->z.avail_out = room;
     while (in->z.avail_out == room) {
-        if (in->z.avail_in == 0) {
-            size_t n;
-            if (raw_read(in, in->raw, sizeof in->raw, &n, err) < 0)
-                return -1;
-            if (n == 0)
-                return tare_fail(err, TARE_E_INPUT, 0, "'%s' is cut short: its gzip data ends early",
-                                 in->name);
-            in->z.next_in = in->raw;
-            in->z.avail_in = (uInt)n;
-        }
+        if (raw_more(in, err) < 0)
+            return -1;
+        if (in->z.avail_in == 0)
+            return tare_fail(err, TARE_E_INPUT, 0, "'%s' is cut short: its gzip data ends early", in->name);
         int rc = inflate(&in->z, Z_NO_FLUSH);
         if (rc == Z_STREAM_END) {
-            in->ended = true;
-            break;
+            if (next_member(in, err) < 0)
+                return -1;
+            if (in->ended)
+                break;
+            continue;
         }
         if (rc == Z_MEM_ERROR)
             return tare_fail_memory(err);
         if (rc != Z_OK && rc != Z_BUF_ERROR)
-            return tare_fail(err, TARE_E_INPUT, 0, "'%s' is damaged: its gzip data cannot be read", in->name);
+            return damaged(in, err);
     }
     in->window_end += room - in->z.avail_out;
     return 0;
@@ -110,6 +148,7 @@ static int start(struct tare_in *in, struct tare_error *err)
     in->window_at = in->window_end = 0;
     in->position = 0;
     in->ended = false;
+    in->padded = false;
     in->compressed = false;
     if (in->stream_open)
         inflateEnd(&in->z);
@@ -140,6 +179,8 @@ static int spool_pipe(struct tare_in *in, struct tare_error *err)
 {
     for (;;) {
         char *where = tare_buf_reserve(&in->spool, WINDOW_BYTES);
+        if (!where && in->spool.length + WINDOW_BYTES <= PIPE_CAP)
+            return tare_fail_memory(err);
         if (!where)
             return tare_fail(err, TARE_E_LIMIT, 0,
                              "'%s' is a pipe with more than %zu bytes; save it to a file first", in->name,
@@ -151,7 +192,7 @@ static int spool_pipe(struct tare_in *in, struct tare_error *err)
             break;
         in->spool.length += n;
     }
-    if (in->fd != STDIN_FILENO)
+    if (in->owned)
         close(in->fd);
     in->fd = -1;
     in->memory = (const uint8_t *)in->spool.data;
@@ -183,6 +224,7 @@ int tare_in_open(const char *path, struct tare_in **ret_in, struct tare_error *e
     int rc = -1;
     struct stat st;
     in->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    in->owned = !standard;
     if (in->fd < 0) {
         rc = tare_fail(err, TARE_E_IO, errno, "cannot open '%s'", path);
         goto out;
@@ -195,7 +237,8 @@ int tare_in_open(const char *path, struct tare_in **ret_in, struct tare_error *e
         rc = tare_fail(err, TARE_E_INPUT, 0, "'%s' is a folder; name a file in it", path);
         goto out;
     }
-    if (!S_ISREG(st.st_mode) && spool_pipe(in, err) < 0)
+    in->fd_start = S_ISREG(st.st_mode) ? lseek(in->fd, 0, SEEK_CUR) : -1;
+    if (in->fd_start < 0 && spool_pipe(in, err) < 0)
         goto out;
     if (start(in, err) < 0)
         goto out;
@@ -226,7 +269,7 @@ void tare_in_close(struct tare_in *in)
 {
     if (!in)
         return;
-    if (in->fd > STDIN_FILENO)
+    if (in->owned && in->fd >= 0)
         close(in->fd);
     if (in->stream_open)
         inflateEnd(&in->z);
@@ -329,7 +372,7 @@ uint64_t tare_in_position(const struct tare_in *in)
 int tare_in_rewind(struct tare_in *in, struct tare_error *err)
 {
     in->memory_at = 0;
-    if (in->fd >= 0 && lseek(in->fd, 0, SEEK_SET) < 0)
+    if (in->fd >= 0 && lseek(in->fd, in->fd_start, SEEK_SET) < 0)
         return tare_fail(err, TARE_E_IO, errno, "cannot read '%s' twice", in->name);
     return start(in, err);
 }

@@ -2,8 +2,9 @@
 /*
  * Where results go: a descriptor, a file, or memory. Writers call tare_out_* and never check; the first
  * failure is kept and later writes do nothing. tare_out_commit tells how it went. A file appears under its
- * name whole, at commit, or not at all: it is written beside its place and renamed; what is not a regular
- * file (a pipe, /dev/null) is written directly. Not thread-safe.
+ * name whole, at commit, or not at all, also when the process is killed: it is written without a name where
+ * the file system can (else beside its place), then renamed. What is not a regular file (a pipe, /dev/null)
+ * is written directly. Not thread-safe.
  */
 #ifndef TARE_BASE_OUT_H
 #define TARE_BASE_OUT_H
@@ -19,8 +20,9 @@ struct tare_out {
     int fd;              /* -1 for memory */
     bool owned;          /* fd is ours to close */
     bool failed;
+    bool unnamed; /* temp is not in the folder yet */
     struct tare_error error;
-    char *path; /* where it will appear; NULL unless a file */
+    char *path; /* where it will appear, or a name for messages */
     char *temp; /* where it is until then; NULL if written directly */
 };
 
@@ -30,7 +32,8 @@ void tare_out_init_fd(struct tare_out *out, int fd, const char *name);
 /** Keep everything in memory, at most cap bytes; the result is out->buf. */
 void tare_out_init_memory(struct tare_out *out, size_t cap);
 
-/** Write to a file that appears at commit; an existing one is replaced and keeps its permissions. */
+/** Write to a file that appears at commit; an existing one is replaced and keeps its permissions. A symbolic
+ * link stays, and what it points to is replaced. */
 int tare_out_open(struct tare_out *out, const char *path, struct tare_error *err);
 
 /** Append bytes. */

@@ -132,6 +132,7 @@ static int stream_bytes(struct tare_in *in, struct tare_buf *buf, size_t length,
         if (got == 0)
             return malformed(err, "the file ends inside a field");
         buf->length += got;
+        buf->data[buf->length] = '\0';
         length -= got;
     }
     return 0;
