@@ -275,19 +275,23 @@ static void file_too_large(void)
     scratch_leave();
 }
 
+static bool write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    return fd >= 0 && close(fd) == 0 && done;
+}
+
 /* A file system of 64 KiB in the test's folder, for this process only. */
 static bool mount_small(void)
 {
-    char map[64];
-    uid_t uid = geteuid();
-    if (unshare(CLONE_NEWNS) < 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-            return false;
-        int length = snprintf(map, sizeof map, "%u %u 1", (unsigned)uid, (unsigned)uid);
-        int fd = open("/proc/self/uid_map", O_WRONLY);
-        if (fd < 0 || write(fd, map, (size_t)length) != length || close(fd) < 0)
-            return false;
-    }
+    char users[64], groups[64];
+    snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
+    snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
+    if (unshare(CLONE_NEWNS) < 0 &&
+        (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 || !write_file("/proc/self/uid_map", users) ||
+         !write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/gid_map", groups)))
+        return false;
     return mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
            mount("none", scratch_path, "tmpfs", 0, "size=64k,mode=777") == 0 && chdir(scratch_path) == 0;
 }
