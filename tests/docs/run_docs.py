@@ -3,7 +3,7 @@
 
 Every ```sh block of the pages at the top and in docs/ is run: the blocks of one page in order, by one
 `bash -eu`, in a scratch folder, with the built `tare` and a `python` that has the package on PATH, and
-$TARE_SOURCE naming the source tree. A page must therefore make what it uses. Commands that are not meant to be
+$TARE_SOURCE naming the source tree. A page must therefore make what it uses. Commands not meant to be
 run there (installing, cloning) stand in ```console blocks. First the runner shows that it can fail.
 """
 

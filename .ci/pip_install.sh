@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# pip_install.sh [--chroot DIR] PYTHON: `pip install .` in a fresh environment of PYTHON, with the system's
+# shared libraries, then the smoke test. The build's own needs come from the wheelhouse.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+chroot=
+if [ "$1" = --chroot ]; then
+  chroot=$2
+  shift 2
+fi
+python=$1
+
+# The source goes along as git has it: building must not depend on what lies around in the working tree.
+work=$(mktemp -d "${chroot:-${TMPDIR:-/tmp}}/tare-pip.XXXXXX")
+trap 'remove_tree "$work"' EXIT
+mkdir "$work/source" "$work/wheelhouse"
+git -C "$ROOT" ls-files -z | (cd "$ROOT" && tar --null -T - -c) | tar -x -C "$work/source"
+cp "$CACHE"/wheelhouse/*.whl "$work/wheelhouse"
+
+cat >"$work/install.sh" <<'INSTALL'
+set -eu
+work=$1 python=$2
+"$python" -m venv "$work/venv"
+export PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/wheelhouse" PIP_DISABLE_PIP_VERSION_CHECK=1
+"$work/venv/bin/pip" install "$work/source"
+cd "$work"
+PATH="$work/venv/bin:$PATH" "$work/venv/bin/python" source/tests/wheel_smoke.py
+INSTALL
+
+if [ -z "$chroot" ]; then
+  sh "$work/install.sh" "$work" "$python"
+else
+  inside=${work#"$chroot"}
+  in_chroot "$chroot" /usr/bin:/usr/sbin sh "$inside/install.sh" "$inside" "$python"
+fi

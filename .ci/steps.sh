@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# The checks of .ci/run. Adding one is a line in declare_steps (name, limit in seconds, what it needs) and a
+# function step_NAME. A step passes by exiting 0; `skip "reason: remedy"` skips it.
+
+BUILD=$ROOT/build-ci
+export CCACHE_DIR=$CACHE/ccache CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=500M
+export PYTHONDONTWRITEBYTECODE=1
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+PYENV_VERSIONS=(3.10 3.11 3.12 3.13)
+SID_VERSIONS=(3.14 3.15)
+FUZZ_SECONDS=${TARE_FUZZ_SECONDS:-30}
+
+declare_steps() {
+  local version target
+  step packages 1200
+  step tools 900
+  step tree 120 tools
+  step python_style 120 tools
+  step format 120 packages
+  step shell_style 120 packages
+  step build_gcc 600 packages
+  step build_clang 600 packages tools
+  step unit_gcc 600 build_gcc
+  step wheelhouse 300 tools
+  step pprof 300
+  step npm 300
+  step sid 1500 packages
+  step python313t 1800 packages
+  step static 600 packages
+  step site 300 build_gcc wheelhouse
+  step python_tests 900 build_gcc site pprof npm
+  step docs 300 site
+  step unit_clang 600 build_clang
+  step build_asan 600 packages
+  step unit_asan 900 build_asan
+  step tidy 900 build_clang
+  step wheel 300 static tools
+  step bare_chroot 300 wheel
+  for version in "${PYENV_VERSIONS[@]}"; do
+    step "pip_$version" 300 wheelhouse packages
+  done
+  step pip_3.13t 300 wheelhouse python313t
+  for version in "${SID_VERSIONS[@]}"; do
+    step "pip_$version" 300 wheelhouse sid
+  done
+  step build_fuzz 600 packages
+  for target in fuzz/fuzz_*.c; do
+    [ ! -e "$target" ] || step "$(basename "$target" .c)" $((FUZZ_SECONDS + 90)) build_fuzz
+  done
+  step valgrind 900 build_gcc
+}
+
+step_packages() { bash .ci/bed_packages.sh; }
+step_tools() { bash .ci/bed_tools.sh; }
+step_wheelhouse() { bash .ci/bed_wheelhouse.sh; }
+step_pprof() { bash .ci/bed_pprof.sh; }
+step_npm() { bash .ci/bed_npm.sh; }
+step_sid() { bash .ci/bed_sid.sh; }
+step_python313t() { bash .ci/bed_python313t.sh; }
+step_static() { bash .ci/bed_static.sh; }
+
+# The tree itself: directions between rooms, names, sizes, licence lines, nothing of one machine.
+step_tree() { "$TOOLS/bin/pytest" -q -p no:cacheprovider tests/py/test_rooms.py; }
+
+step_format() {
+  git ls-files '*.c' '*.h' | xargs clang-format-14 --dry-run -Werror
+}
+
+step_shell_style() { shellcheck -x .ci/run .ci/*.sh; }
+
+step_python_style() {
+  "$TOOLS/bin/ruff" check --no-cache .
+  "$TOOLS/bin/ruff" format --no-cache --check .
+  "$TOOLS/bin/mypy" --cache-dir="$BUILD/mypy" python/tare
+}
+
+# compile NAME COMPILER MESON OPTION…: a build in build-ci/NAME in which a warning is an error.
+compile() {
+  local dir=$BUILD/$1 compiler=$2 meson=$3
+  shift 3
+  [ -d "$dir/meson-private" ] || CC=$compiler "$meson" setup "$dir" -Dwerror=true "$@"
+  ninja -C "$dir"
+}
+
+# Debian 12's meson is the oldest that the build supports; clang's build uses the newest.
+step_build_gcc() { compile gcc "ccache gcc" /usr/bin/meson; }
+step_build_clang() { compile clang "ccache clang" "$TOOLS/bin/meson" -Dpython=enabled; }
+step_build_asan() { compile asan "ccache gcc" /usr/bin/meson -Db_sanitize=address,undefined; }
+step_build_fuzz() {
+  compile fuzz "ccache clang" /usr/bin/meson -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true \
+    -Dtests=false -Dcommand=false
+}
+
+# meson_test NAME: the unit and command-line suites of a build, with each program's closing line in the log.
+meson_test() {
+  local status=0
+  /usr/bin/meson test -C "$BUILD/$1" --no-rebuild --print-errorlogs --num-processes 2 || status=$?
+  grep -E '^[0-9]+ passed, [0-9]+ failed|^skip: ' "$BUILD/$1/meson-logs/testlog.txt" || true
+  return "$status"
+}
+step_unit_gcc() { meson_test gcc; }
+step_unit_clang() {
+  "$TOOLS/bin/meson" test -C "$BUILD/clang" --no-rebuild --print-errorlogs --num-processes 2
+}
+step_unit_asan() { meson_test asan; }
+
+# The package as a user's environment would hold it, beside the tools that the Python tests use.
+step_site() {
+  rm -rf "$BUILD/site"
+  PIP_NO_INDEX=1 PIP_FIND_LINKS=$CACHE/wheelhouse "$TOOLS/bin/pip" install --quiet --no-deps --target "$BUILD/site" .
+}
+
+step_python_tests() {
+  TARE_BIN=$BUILD/gcc/src/tare PYTHONPATH=$BUILD/site PATH=$CACHE/bin:$PATH NODE_PATH=$CACHE/npm/node_modules \
+    "$TOOLS/bin/pytest" -q -p no:cacheprovider --deselect tests/py/test_rooms.py tests/py
+}
+
+step_docs() {
+  TARE_BIN=$BUILD/gcc/src/tare PYTHONPATH=$BUILD/site "$TOOLS/bin/python" tests/docs/run_docs.py
+}
+
+step_tidy() {
+  git ls-files 'src/*.c' 'python/*.c' | xargs -P 2 -n 4 clang-tidy-14 -p "$BUILD/clang" --quiet
+}
+
+# Every complaint counts: the runner fails a test under which valgrind printed anything.
+step_valgrind() { python3 tests/cli/run_cli.py --tare "$BUILD/gcc/src/tare" --valgrind; }
+
+step_wheel() { bash .ci/wheel.sh "$BUILD/wheel"; }
+step_bare_chroot() { bash .ci/bare_chroot.sh "$BUILD"/wheel/*.whl; }
+
+pip_pyenv() {
+  local python
+  python=$(pyenv_python "$1")
+  [ -n "$python" ] || skip "no CPython $1 here: pyenv install $1"
+  bash .ci/pip_install.sh "$python"
+}
+pip_sid() { bash .ci/pip_install.sh --chroot "$CACHE/sid" "python$1"; }
+step_pip_3.13t() { bash .ci/pip_install.sh "$CACHE/python3.13t/bin/python3.13t"; }
+for version in "${PYENV_VERSIONS[@]}"; do
+  eval "step_pip_$version() { pip_pyenv $version; }"
+done
+for version in "${SID_VERSIONS[@]}"; do
+  eval "step_pip_$version() { pip_sid $version; }"
+done
+
+# fuzz_target NAME: a short run from the corpus in the tree; what it finds is kept in build-ci/fuzz-NAME.
+fuzz_target() {
+  local found=$BUILD/fuzz-$1
+  mkdir -p "$found/corpus"
+  "$BUILD/fuzz/fuzz/$1" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$found/" "$found/corpus" "fuzz/corpus/${1#fuzz_}"
+}
+for target in fuzz/fuzz_*.c; do
+  [ -e "$target" ] || continue
+  target=$(basename "$target" .c)
+  eval "step_$target() { fuzz_target $target; }"
+done
