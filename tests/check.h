@@ -9,6 +9,7 @@
 #ifndef TARE_TESTS_CHECK_H
 #define TARE_TESTS_CHECK_H
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,6 +71,18 @@ static inline void check_report(const char *file, int line, const char *what)
             check_passed++;                                                                                  \
         }                                                                                                    \
     } while (0)
+
+/* Switch to a locale whose decimal point is a comma; false, saying so, where none is installed. Back with
+ * setlocale(LC_ALL, "C"). */
+static inline bool check_comma_locale(const char *test)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "da_DK.UTF-8", "pt_BR.UTF-8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (setlocale(LC_ALL, names[i]))
+            return true;
+    fprintf(stderr, "skipped %s: no locale with a decimal comma is installed; install de_DE.UTF-8\n", test);
+    return false;
+}
 
 static inline int check_done(void)
 {

@@ -15,7 +15,7 @@
 #if defined(__GNUC__)
 #pragma GCC poison strcpy strcat strncpy strncat stpcpy /* tare_buf_*, memcpy with a known length */
 #pragma GCC poison sprintf vsprintf                     /* snprintf, tare_buf_printf */
-#pragma GCC poison gets strtok atoi atol atof           /* tare_parse_* */
+#pragma GCC poison gets strtok atoi atol atof           /* tare_count_parse, tare_real_parse */
 #pragma GCC poison gmtime localtime asctime ctime       /* the _r variants */
 #pragma GCC poison tmpnam tempnam mktemp                /* tare_out_open */
 #pragma GCC poison system popen                         /* fork and exec, without a shell */
