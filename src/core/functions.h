@@ -39,7 +39,6 @@ struct tare_function {
 
 struct tare_function_pair {
     uint32_t caller, callee; /* functions */
-    bool counted;            /* only calls are known, as the pure-Python module profile keeps pairs */
     struct tare_figures figures;
 };
 
@@ -50,8 +49,9 @@ struct tare_functions {
     uint32_t count;              /* functions, in the order the profile has them */
     struct tare_function *items; /* count of them */
     uint32_t pair_count;
-    struct tare_function_pair *pairs; /* grouped by callee, then in the order the profile has them */
-    uint32_t *first; /* count + 1: function f's callers are pairs[first[f]] up to pairs[first[f + 1]] */
+    struct tare_function_pair *pairs; /* in the order the profile has them */
+    uint32_t *callers;                /* pairs, grouped by callee */
+    uint32_t *first; /* count + 1: function f's pairs are callers[first[f]] up to callers[first[f + 1]] */
     int64_t self_sum;
 };
 
@@ -65,6 +65,9 @@ int tare_functions_init(struct tare_functions *functions, const struct tare_prof
 
 /** Free it. */
 void tare_functions_finish(struct tare_functions *functions);
+
+/** Is only the number of calls known of a pair? The pure-Python module profile keeps them so. */
+bool tare_functions_counted(const struct tare_functions *functions, const struct tare_function_pair *pair);
 
 /** Order two functions by (file, line, name), as Python orders such tuples. */
 int tare_function_compare(const struct tare_function *a, const struct tare_function *b);

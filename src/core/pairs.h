@@ -25,8 +25,8 @@ enum {
 /**
  * A tree of at most max_nodes nodes (0: TARE_PAIRS_NODES) with the columns calls/count and
  * tottime/nanoseconds, made from a profile of kind TARE_PROFILE_PAIRS. The heaviest contexts come first; what
- * is below the last ones is summed up in a <truncated> frame under each. Comments and meta are copied. The
- * caller destroys the result.
+ * is below the last ones is summed up in a <truncated> frame under each. Functions called from nowhere have a
+ * node each, however many they are. Comments and times are copied. The caller destroys the result.
  */
 int tare_pairs_estimate(const struct tare_profile *pairs, uint32_t max_nodes, struct tare_profile **ret_tree,
                         struct tare_error *err);
