@@ -4,8 +4,9 @@
  * where it can be trusted, and CLOCK_MONOTONIC where not; the clock says which, and why not the counter.
  * Ticks become nanoseconds of CLOCK_MONOTONIC by a rate that is measured when the clock is made, with a
  * stated error. Reading is safe in signal handlers and on any thread; making and refining belong to one
- * thread. The counter is read without a fence: it may be read some ten nanoseconds early or late relative to
- * neighbouring instructions. The arm64 counter compiles but has not been run on such a machine.
+ * thread. The counter is read without a fence: the processor may read it before loads that stand before it
+ * are done, so moments of two threads compare only to some hundred nanoseconds. The arm64 counter compiles
+ * but has not been run on such a machine.
  */
 #ifndef TARE_BASE_CLOCK_H
 #define TARE_BASE_CLOCK_H
