@@ -64,7 +64,8 @@ struct tare_opt_page {
     const char *name;    /* "report"; "" for the program itself */
     const char *args;    /* "FILE..."; may be NULL */
     const char *summary; /* one phrase */
-    const char *about;   /* paragraphs, separated by an empty line; may be NULL */
+    const char *about; /* paragraphs, separated by an empty line; lines that start with a space are examples;
+                          may be NULL */
     const struct tare_opt *options;
     bool stop_at_operand; /* what follows the first operand belongs to another program */
 };
@@ -80,14 +81,16 @@ int tare_opt_parse(const struct tare_opt_page *page, int argc, char *const *argv
 /** The name of a choice; NULL beyond the last. */
 const char *tare_opt_choice_name(const struct tare_opt *opt, size_t index);
 
-/** Help for a terminal of width columns. */
+/** Help of one command, for a terminal of width columns. */
 void tare_opt_help(const char *program, const struct tare_opt_page *page, unsigned width,
                    struct tare_out *out);
 
-/**
- * A man page in roff (section 1) of a program and its commands. pages[0] is the program itself, commands
- * follow; tail is roff that goes after them (exit status and so on) and may be NULL.
- */
+/** Help of the program: pages[0] is the program itself, its commands follow. */
+void tare_opt_overview(const char *program, const struct tare_opt_page *pages, size_t count, unsigned width,
+                       struct tare_out *out);
+
+/** A man page in roff (section 1); pages as above. tail is roff that goes after the commands (exit status and
+ * so on) and may be NULL. */
 void tare_opt_man(const char *program, const char *version, const struct tare_opt_page *pages, size_t count,
                   const char *tail, struct tare_out *out);
 

@@ -66,7 +66,7 @@ struct tare_cmd {
     const char *name;
     const char *args;    /* operands as help shows them: "FILE", "A B"; NULL for none */
     const char *summary; /* one phrase, capital first, no full stop */
-    const char *about;   /* paragraphs for help and man page, separated by an empty line; may be NULL */
+    const char *about;   /* paragraphs for help and man page, see struct tare_opt_page; may be NULL */
     const struct tare_opt *options; /* may be NULL */
     size_t values_size;
     const void *defaults; /* what values starts from; NULL for zeros */
