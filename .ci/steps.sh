@@ -94,17 +94,15 @@ step_build_fuzz() {
     -Dtests=false -Dcommand=false
 }
 
-# meson_test NAME: the unit and command-line suites of a build, with each program's closing line in the log.
+# meson_test NAME [MESON]: the suites of a build, with each program's closing line in the log.
 meson_test() {
   local status=0
-  /usr/bin/meson test -C "$BUILD/$1" --no-rebuild --print-errorlogs --num-processes 2 || status=$?
+  "${2:-/usr/bin/meson}" test -C "$BUILD/$1" --no-rebuild --print-errorlogs --num-processes 2 || status=$?
   grep -E '^[0-9]+ passed, [0-9]+ failed|^skip: ' "$BUILD/$1/meson-logs/testlog.txt" || true
   return "$status"
 }
 step_unit_gcc() { meson_test gcc; }
-step_unit_clang() {
-  "$TOOLS/bin/meson" test -C "$BUILD/clang" --no-rebuild --print-errorlogs --num-processes 2
-}
+step_unit_clang() { meson_test clang "$TOOLS/bin/meson"; }
 step_unit_asan() { meson_test asan; }
 
 # The package as a user's environment would hold it, beside the tools that the Python tests use.
