@@ -94,12 +94,15 @@ step_build_fuzz() {
     -Dtests=false -Dcommand=false
 }
 
-# meson_test NAME [MESON]: the suites of a build, with each program's closing line in the log.
+# meson_test NAME [MESON]: the suites of a build; each program's closing line stands once in the log.
 meson_test() {
-  local status=0
-  "${2:-/usr/bin/meson}" test -C "$BUILD/$1" --no-rebuild --print-errorlogs --num-processes 2 || status=$?
-  grep -E '^[0-9]+ passed, [0-9]+ failed|^skip: ' "$BUILD/$1/meson-logs/testlog.txt" || true
-  return "$status"
+  local log=$BUILD/$1/meson-logs/testlog.txt
+  if "${2:-/usr/bin/meson}" test -C "$BUILD/$1" --no-rebuild --num-processes 2; then
+    grep -E '^[0-9]+ passed, [0-9]+ failed|^skip: ' "$log"
+  else
+    cat "$log"
+    return 1
+  fi
 }
 step_unit_gcc() { meson_test gcc; }
 step_unit_clang() { meson_test clang "$TOOLS/bin/meson"; }
