@@ -31,6 +31,7 @@ struct tare_in {
     uint8_t window[WINDOW_BYTES];
     size_t window_at, window_end; /* decompressed, unread */
     uint64_t position;
+    uint64_t raw_position;
 };
 
 static int raw_read(struct tare_in *in, uint8_t *data, size_t length, size_t *ret_length,
@@ -42,12 +43,14 @@ static int raw_read(struct tare_in *in, uint8_t *data, size_t length, size_t *re
         if (n)
             memcpy(data, in->memory + in->memory_at, n);
         in->memory_at += n;
+        in->raw_position += n;
         *ret_length = n;
         return 0;
     }
     for (;;) {
         ssize_t n = read(in->fd, data, length);
         if (n >= 0) {
+            in->raw_position += (uint64_t)n;
             *ret_length = (size_t)n;
             return 0;
         }
@@ -59,7 +62,7 @@ static int raw_read(struct tare_in *in, uint8_t *data, size_t length, size_t *re
 /* Raw bytes for z, unless it has some; none means the end. */
 static int raw_more(struct tare_in *in, struct tare_error *err)
 {
-    size_t n;
+    size_t n = 0;
     if (in->z.avail_in > 0)
         return 0;
     if (raw_read(in, in->raw, sizeof in->raw, &n, err) < 0)
@@ -146,7 +149,7 @@ static int fill(struct tare_in *in, struct tare_error *err)
 static int start(struct tare_in *in, struct tare_error *err)
 {
     in->window_at = in->window_end = 0;
-    in->position = 0;
+    in->position = in->raw_position = 0;
     in->ended = false;
     in->padded = false;
     in->compressed = false;
@@ -367,6 +370,11 @@ int tare_in_skip(struct tare_in *in, uint64_t length, struct tare_error *err)
 uint64_t tare_in_position(const struct tare_in *in)
 {
     return in->position;
+}
+
+uint64_t tare_in_raw_position(const struct tare_in *in)
+{
+    return in->raw_position;
 }
 
 int tare_in_rewind(struct tare_in *in, struct tare_error *err)

@@ -54,6 +54,10 @@ int tare_in_skip(struct tare_in *in, uint64_t length, struct tare_error *err);
 /** Decompressed bytes consumed so far. */
 uint64_t tare_in_position(const struct tare_in *in);
 
+/** Bytes of the source itself consumed so far, within one small buffer: fewer than the position if it is
+ * compressed. */
+uint64_t tare_in_raw_position(const struct tare_in *in);
+
 /** Start again from the first byte. */
 int tare_in_rewind(struct tare_in *in, struct tare_error *err);
 
