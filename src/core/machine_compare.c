@@ -182,13 +182,13 @@ static void compare_libraries(struct differences *differences, const struct tare
         int order = i == a->library_count   ? 1
                     : j == b->library_count ? -1
                                             : strcmp(a->libraries[i].name, b->libraries[j].name);
+        const char *name = order <= 0 ? a->libraries[i].name : b->libraries[j].name;
         const struct tare_machine_library *left = order <= 0 ? &a->libraries[i++] : NULL;
         const struct tare_machine_library *right = order >= 0 ? &b->libraries[j++] : NULL;
         if (left && right && strcmp(left->version, right->version) == 0)
             continue;
-        add(differences,
-            tare_arena_printf(differences->arena, "libraries.%s", left ? left->name : right->name),
-            TARE_MACHINE_MARK, left ? left->version : NULL, right ? right->version : NULL);
+        add(differences, tare_arena_printf(differences->arena, "libraries.%s", name), TARE_MACHINE_MARK,
+            left ? left->version : NULL, right ? right->version : NULL);
     }
 }
 

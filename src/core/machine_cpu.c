@@ -76,7 +76,7 @@ static bool cpuinfo_line(void *context, char *line)
     /* An x86 kernel interrupts each processor to print its frequency: one is enough. */
     if (*line == '\0')
         return !(info->first_is_enough && machine->cpu_vendor && info->flags);
-    if ((value = tare_machine_value(line, "processor")) != NULL) {
+    if (tare_machine_value(line, "processor")) {
         info->processors++;
     } else if (!machine->cpu_vendor && (value = tare_machine_value(line, "vendor_id")) != NULL) {
         machine->cpu_vendor = tare_machine_clean(arena, value);

@@ -65,7 +65,7 @@ def wrong_includes(tree: Tree) -> list[str]:
 
 
 SAME_NAME_IN_EVERY_FOLDER = {"meson.build", "__init__.py", "README.md"}
-DATA = ("fuzz/corpus/", "tests/data/")
+DATA = ("fuzz/corpus/", "tests/data/", "tests/machine/")
 
 
 def repeated_names(tree: Tree) -> list[str]:
