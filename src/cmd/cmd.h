@@ -85,6 +85,7 @@ void tare_cmd_warn(const struct tare_cmd_call *call, const char *fmt, ...)
 /** The commands that exist, ended by NULL, in the order in which help lists them. */
 extern const struct tare_cmd *const tare_cmds[];
 
+extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
 
 /** The whole program: what main() and `python -m tare` call. Returns the exit status. */
