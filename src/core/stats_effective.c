@@ -118,7 +118,7 @@ static double lagged(const struct tare_ordered *ordered, size_t length, size_t l
 static double inflation_in_time(const struct tare_ordered *ordered, const struct question *question,
                                 double mean, double variance)
 {
-    size_t length = (ordered->count + MOST_BLOCKS - 1) / MOST_BLOCKS;
+    size_t length = ordered->count / (MOST_BLOCKS + 1) + 1;
     size_t blocks = 0, longest = 0;
     for (size_t g = 0; g < ordered->group_count; g++) {
         size_t here = (ordered->starts[g + 1] - ordered->starts[g]) / length;

@@ -42,19 +42,23 @@ double tare_special_log_beta(double a, double b)
            b * log1p(a / b);
 }
 
-/* The continued fraction DLMF 8.17.22, from the front by Lentz's method; converges fast for
- * x < (a + 1) / (a + b + 2). */
-static double beta_fraction(double a, double b, double x)
+/*
+ * I_x(a, b) B(a, b) / (x^a y^b) as a continued fraction (Didonato and Morris 1992, the even part of DLMF
+ * 8.17.22), from the front by Lentz's method. lead = a - (a + b) x must be at least 0 and exact: for large a
+ * or b everything hangs on it.
+ */
+static double beta_fraction(double a, double b, double x, double y, double lead)
 {
     const double tiny = DBL_MIN / DBL_EPSILON;
-    double value = 1, front = 1, back = 0;
-    for (int i = 1; i < 1000000; i++) {
-        double m = i / 2;
-        double term = i % 2 ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-                            : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        back = 1 + term * back;
+    double value = a / (a + 1) * (lead + 1);
+    double front = value, back = 0;
+    for (double n = 1; n < 1e6; n++) {
+        double odd = a + 2 * n - 1;
+        double above = (a + n - 1) * (a + b + n - 1) / odd / odd * n * (b - n) * x * x;
+        double below = n + n * (b - n) * x / odd + (a + n) / (odd + 2) * (lead + 1 + n * (1 + y));
+        back = below + above * back;
         back = 1 / (fabs(back) < tiny ? tiny : back);
-        front = 1 + term / front;
+        front = below + above / front;
         front = fabs(front) < tiny ? tiny : front;
         double step = front * back;
         value *= step;
@@ -76,9 +80,10 @@ double tare_special_beta(double a, double b, double x, double y)
     if (y <= 0)
         return 1;
     double front = exp(a * log_of(x, y) + b * log_of(y, x) - tare_special_log_beta(a, b));
-    if (x < (a + 1) / (a + b + 2))
-        return front * beta_fraction(a, b, x) / a;
-    return 1 - front * beta_fraction(b, a, y) / b;
+    double lead = a > b ? (a + b) * y - b : a - (a + b) * x;
+    if (lead >= 0)
+        return front * beta_fraction(a, b, x, y, lead);
+    return 1 - front * beta_fraction(b, a, y, x, -lead);
 }
 
 double tare_special_t_above(double t, double freedom)

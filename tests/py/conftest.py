@@ -24,3 +24,9 @@ def tare() -> Path:
     if not os.access(path, os.X_OK):
         pytest.fail(f"no command at {path}: run `meson setup build && ninja -C build`, or set TARE_BIN")
     return path
+
+
+@pytest.fixture(scope="session")
+def build_dir(tare: Path) -> Path:
+    """The build folder, with its test programs: $TARE_BUILD, else the one that the command is in."""
+    return Path(os.environ.get("TARE_BUILD", tare.parents[1])).resolve()
