@@ -222,8 +222,8 @@ static int dispatch(int argc, char **argv, struct tare_arena *arena, struct tare
         rc = tare_fail(&err, TARE_E_USAGE, 0, "needs a command");
     const struct tare_cmd *cmd = rc == 0 ? tare_cmd_find(operands.items[0]) : NULL;
     if (rc == 0 && !cmd)
-        rc = tare_cmd_unknown(operands.items[0], &err);
-    if (rc < 0) {
+        tare_cmd_unknown(operands.items[0], &err);
+    if (!cmd) {
         complain("", err.msg);
         hint("");
         return TARE_EXIT_FAILED;
