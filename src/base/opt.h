@@ -11,7 +11,7 @@
  *         {"sort", 's', TARE_OPT_CHOICE, "KEY", "Order of the table", .choices = sort_names,
  *          .offset = offsetof(struct report, sort)},
  *         {"json", 0, TARE_OPT_FLAG, NULL, "Print JSON", .offset = offsetof(struct report, json)},
- *         {NULL},
+ *         {.name = NULL},
  *     };
  *
  * Understood: -o FILE, -oFILE, --output FILE, --output=FILE, bundled flags (-qv), options after operands,

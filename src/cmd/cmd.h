@@ -5,7 +5,7 @@
  * returns into words and an exit status; a command only does its work. To add one: write cmd_NAME.c with
  *
  *     struct values { const char *output; bool json; };
- *     static const struct tare_opt options[] = { ... , {NULL}};
+ *     static const struct tare_opt options[] = { ... , {.name = NULL}};
  *     static int report_run(const struct tare_cmd_call *call, struct tare_error *err)
  *     {
  *         const struct values *values = call->values;
