@@ -167,12 +167,15 @@ static struct tare_function item_of(const struct tare_profile *profile, uint32_t
         .line = frame->first_line,
         .frame = index,
     };
-    if (!pairs && frame->kind == TARE_FRAME_BUILTIN) {
+    if (pairs)
+        return item;
+    item.bare = frame->kind != TARE_FRAME_PYTHON && frame->kind != TARE_FRAME_BUILTIN &&
+                item.file_length == 0 && item.line == 0;
+    if (item.bare || frame->kind == TARE_FRAME_BUILTIN) {
         item.file = "~";
         item.file_length = 1;
         item.line = 0;
     }
-    item.bare = !pairs && frame->kind != TARE_FRAME_PYTHON && item.file_length == 0 && item.line == 0;
     return item;
 }
 
@@ -341,8 +344,11 @@ static int group(struct tare_functions *made, struct tare_error *err)
         made->first[i + 1] += made->first[i];
     for (uint32_t i = 0; i < made->pair_count; i++)
         made->callers[made->first[made->pairs[i].callee + 1]++] = i;
-    for (uint32_t i = 0; i < made->count; i++)
+    for (uint32_t i = 0; i < made->count; i++) {
         add(&made->self_sum, made->items[i].figures.self);
+        add(&made->calls_sum, made->items[i].figures.calls);
+        add(&made->primitive_sum, made->items[i].figures.primitive);
+    }
     return 0;
 }
 
@@ -459,6 +465,20 @@ void tare_functions_finish(struct tare_functions *functions)
     free(functions->callers);
     free(functions->first);
     *functions = (struct tare_functions){0};
+}
+
+double tare_functions_seconds(const struct tare_functions *functions)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {
+        {"nanoseconds", 1 / 1e9}, {"microseconds", 1 / 1e6}, {"milliseconds", 1 / 1e3}, {"seconds", 1}};
+    const char *unit = tare_profile_column_unit(functions->profile, functions->column);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].unit) == 0)
+            return units[i].seconds;
+    return 0;
 }
 
 bool tare_functions_counted(const struct tare_functions *functions, const struct tare_function_pair *pair)

@@ -32,8 +32,8 @@ struct tare_function {
     uint32_t file_length, name_length;
     uint32_t line;  /* first line; 0: unknown */
     uint32_t frame; /* the first frame of the profile that was merged into it */
-    bool bare;      /* without file and line: only the name is worth showing */
-    bool unlisted;  /* known only as somebody's caller: a .prof has no entry for it */
+    bool bare; /* a name without a file; file is then "~", as for builtins, but the name is all there is */
+    bool unlisted; /* known only as somebody's caller: a .prof has no entry for it */
     struct tare_figures figures;
 };
 
@@ -52,7 +52,7 @@ struct tare_functions {
     struct tare_function_pair *pairs; /* in the order the profile has them */
     uint32_t *callers;                /* pairs, grouped by callee */
     uint32_t *first; /* count + 1: function f's pairs are callers[first[f]] up to callers[first[f + 1]] */
-    int64_t self_sum;
+    int64_t self_sum, calls_sum, primitive_sum; /* over all functions */
 };
 
 /**
@@ -65,6 +65,10 @@ int tare_functions_init(struct tare_functions *functions, const struct tare_prof
 
 /** Free it. */
 void tare_functions_finish(struct tare_functions *functions);
+
+/** How many seconds one unit of self and total is; 0 if they are not times. Multiplying gives the very floats
+ * that cProfile makes of its nanoseconds. */
+double tare_functions_seconds(const struct tare_functions *functions);
 
 /** Is only the number of calls known of a pair? The pure-Python module profile keeps them so. */
 bool tare_functions_counted(const struct tare_functions *functions, const struct tare_function_pair *pair);
