@@ -151,6 +151,11 @@ void tare_json_row(struct tare_json *json)
     open_container(json, ']', true);
 }
 
+void tare_json_record(struct tare_json *json)
+{
+    open_container(json, '}', true);
+}
+
 void tare_json_end(struct tare_json *json)
 {
     /* After a failure the levels are no longer counted, so that nothing here may be judged by them. */

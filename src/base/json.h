@@ -38,7 +38,8 @@ void tare_json_key(struct tare_json *json, const char *key);
 void tare_json_object(struct tare_json *json); /**< Open an object. */
 void tare_json_array(struct tare_json *json);  /**< Open an array. */
 void tare_json_row(struct tare_json *json); /**< Open an array that is written on one line (many numbers). */
-void tare_json_end(struct tare_json *json); /**< Close whatever was opened last. */
+void tare_json_record(struct tare_json *json); /**< Open an object that is written on one line. */
+void tare_json_end(struct tare_json *json);    /**< Close whatever was opened last. */
 
 void tare_json_text(struct tare_json *json, const char *text); /**< A string; NULL gives null. */
 void tare_json_span(struct tare_json *json, const char *text, size_t length); /**< A string by length. */

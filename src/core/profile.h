@@ -103,8 +103,10 @@ enum tare_profile_kind {
      * leave over (calls from nowhere; may be negative), so that a function's figure is the sum over the nodes
      * that end in it. */
     TARE_PROFILE_PAIRS,
-    /* A difference: the columns come in pairs, "base:X" then "X". */
+    /* A difference of trees (core/diff.h): the columns come in pairs, "base:X" then "X". */
     TARE_PROFILE_DIFF,
+    /* A difference of caller pairs: contexts as in TARE_PROFILE_PAIRS, columns as in TARE_PROFILE_DIFF. */
+    TARE_PROFILE_DIFF_PAIRS,
 };
 
 /* What a file says about the whole profile; strings are the profile's. */

@@ -132,7 +132,7 @@ static int check_meta(const struct tare_profile *profile, uint32_t strings, stru
     for (uint32_t i = 0; i < profile->region->columns; i++)
         if (profile->region->column_name[i] >= strings || profile->region->column_unit[i] >= strings)
             return damaged(err, "a column has no name");
-    return meta->kind <= TARE_PROFILE_DIFF ? 0 : damaged(err, "its kind is unknown");
+    return meta->kind <= TARE_PROFILE_DIFF_PAIRS ? 0 : damaged(err, "its kind is unknown");
 }
 
 static int check_all(const struct tare_profile *profile, struct tare_error *err)
