@@ -5,14 +5,24 @@
 
 /* In the order in which help lists them. */
 const struct tare_writer *const tare_writers[] = {
-    &tare_writer_table, &tare_writer_callers, &tare_writer_callees,
-    &tare_writer_pprof, &tare_writer_pstats,  NULL,
+    &tare_writer_table,
+    &tare_writer_callers,
+    &tare_writer_callees,
+    &tare_writer_folded,
+    &tare_writer_svg,
+    &tare_writer_speedscope,
+    &tare_writer_pprof,
+    &tare_writer_pstats,
+    &tare_writer_json,
+    &tare_writer_diff,
+    NULL,
 };
 
 /* In the order in which they are asked: the surest signs first. */
 const struct tare_reader *const tare_readers[] = {
     &tare_reader_pstats,
     &tare_reader_pprof,
+    &tare_reader_folded,
     NULL,
 };
 
