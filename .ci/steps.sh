@@ -75,6 +75,7 @@ step_python_style() {
   "$TOOLS/bin/ruff" check --no-cache .
   "$TOOLS/bin/ruff" format --no-cache --check .
   "$TOOLS/bin/mypy" --cache-dir="$BUILD/mypy" python/tare
+  "$TOOLS/bin/mypy" --cache-dir="$BUILD/mypy" .ci/tidy.py tests/cli/run_cli.py tests/docs/run_docs.py
 }
 
 # compile NAME COMPILER MESON OPTION…: a build in build-ci/NAME in which a warning is an error.
@@ -123,9 +124,7 @@ step_docs() {
   TARE_BIN=$BUILD/gcc/src/tare PYTHONPATH=$BUILD/site "$TOOLS/bin/python" tests/docs/run_docs.py
 }
 
-step_tidy() {
-  git ls-files 'src/*.c' 'python/*.c' | xargs -P 2 -n 4 clang-tidy-14 -p "$BUILD/clang" --quiet
-}
+step_tidy() { python3 .ci/tidy.py "$BUILD/clang" "$CACHE/tidy"; }
 
 # Every complaint counts: the runner fails a test under which valgrind printed anything.
 step_valgrind() { python3 tests/cli/run_cli.py --tare "$BUILD/gcc/src/tare" --valgrind; }
