@@ -29,6 +29,13 @@ static void error_long_message_is_marked(void)
     CHECK_TEXT(err.msg + sizeof err.msg - 4, "...");
 }
 
+static void error_is_one_printable_line(void)
+{
+    struct tare_error err;
+    tare_fail(&err, TARE_E_INPUT, 0, "'%s' is bad", "a\nb\x1b[2J\x7f\xc2\x9b\xc3\xa9");
+    CHECK_TEXT(err.msg, "'a?b?[2J???\xc3\xa9' is bad");
+}
+
 static void arena_is_zeroed_and_capped(void)
 {
     struct tare_arena arena;
@@ -74,6 +81,7 @@ int main(void)
 {
     RUN(error_keeps_message);
     RUN(error_long_message_is_marked);
+    RUN(error_is_one_printable_line);
     RUN(arena_is_zeroed_and_capped);
     RUN(buf_grows_to_its_cap);
     return check_done();

@@ -2,8 +2,21 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Names come from other people's files: whatever they hold, a message stays one line and moves no cursor. */
+static void make_printable(char *msg)
+{
+    for (unsigned char *at = (unsigned char *)msg; *at; at++) {
+        bool c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        if (c1)
+            *at++ = '?';
+        if (c1 || *at < 0x20 || *at == 0x7f)
+            *at = '?';
+    }
+}
 
 int(tare_fail)(struct tare_error *err, enum tare_code code, int sys, const char *fmt, ...)
 {
@@ -25,6 +38,7 @@ int(tare_fail)(struct tare_error *err, enum tare_code code, int sys, const char 
     }
     if ((size_t)length >= sizeof msg)
         memcpy(msg + sizeof msg - 4, "...", 4);
+    make_printable(msg);
     err->code = code;
     err->sys = sys;
     memcpy(err->msg, msg, sizeof msg);

@@ -26,7 +26,7 @@ struct tare_error {
 
 /**
  * Fill err and return -1. With a non-zero sys the system's own words follow the message after a colon.
- * A message that does not fit ends in "...".
+ * A message that does not fit ends in "...", and control characters in it become "?": it is one line.
  */
 int tare_fail(struct tare_error *err, enum tare_code code, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
