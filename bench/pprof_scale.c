@@ -48,7 +48,7 @@ static int fail(const struct tare_error *err)
     return 2;
 }
 
-/* Each node hangs under one of the last few thousand, which gives depths of some tens. */
+/* Each node hangs under one of the last twentieth, which gives depths of some tens. */
 static void grow(struct tare_profile *profile, uint32_t nodes, uint32_t frames)
 {
     tare_profile_add_column(profile, "calls", "count");
@@ -62,7 +62,7 @@ static void grow(struct tare_profile *profile, uint32_t nodes, uint32_t frames)
     uint32_t last = 0;
     while (tare_profile_nodes(profile) < nodes) {
         uint32_t count = tare_profile_nodes(profile);
-        uint32_t back = count < 1000000 / 20 ? count : 1000000 / 20;
+        uint32_t back = count < nodes / 20 ? count : nodes / 20;
         uint32_t node = tare_profile_child(profile, count - 1 - random_below(back), random_below(frames), 0);
         if (node == last)
             break; /* no memory */

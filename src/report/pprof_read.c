@@ -317,18 +317,27 @@ static int add_sample(struct reader *r, const struct tare_pb_field *message, str
 
 /* ---- the file ---- */
 
-/* Is the file larger inside than a profile of its size can be? */
-static int check_size(const struct reader *r, struct tare_error *err)
+static int too_large(struct tare_error *err)
+{
+    return tare_fail(err, TARE_E_LIMIT, 0, "it unpacks to far more than a profile of its size holds");
+}
+
+/* Is what was unpacked so far more than a profile can have been packed into what was read? */
+static int check_ratio(const struct reader *r, struct tare_error *err)
+{
+    uint64_t position = tare_in_position(r->in);
+    return position > FREE_BYTES && position / RATIO_MAX > tare_in_raw_position(r->in) ? too_large(err) : 0;
+}
+
+/* Are there more entries in the tables than a profile can have in what was read? */
+static int check_entries(const struct reader *r, struct tare_error *err)
 {
     const struct pprof_tables *tables = &r->tables;
-    uint64_t raw = tare_in_raw_position(r->in), position = tare_in_position(r->in);
     uint64_t entries = pprof_count(&tables->strings, sizeof(uint32_t)) + tables->mapping_ids.count +
                        tables->function_ids.count + tables->location_ids.count +
                        pprof_count(&tables->lines, sizeof(struct pprof_line)) +
                        pprof_count(&tables->comments, sizeof(uint32_t));
-    if (entries > FREE_ENTRIES + raw || (position > FREE_BYTES && position / RATIO_MAX > raw))
-        return tare_fail(err, TARE_E_LIMIT, 0, "it unpacks to far more than a profile of its size holds");
-    return 0;
+    return entries > FREE_ENTRIES + tare_in_raw_position(r->in) ? too_large(err) : 0;
 }
 
 static int read_pass(struct reader *r, bool samples, struct tare_error *err)
@@ -336,12 +345,12 @@ static int read_pass(struct reader *r, bool samples, struct tare_error *err)
     struct tare_pb_field field;
     int rc;
     while ((rc = tare_pb_stream_next(r->in, &r->field, PPROF_MESSAGE_MAX, &field, err)) > 0) {
-        int bad = 0;
-        if (!samples)
-            bad = pprof_collect(&r->tables, &field, err);
-        else if (field.number == PPROF_SAMPLE)
+        int bad = check_ratio(r, err);
+        if (bad == 0 && !samples)
+            bad = pprof_collect(&r->tables, &field, err) < 0 ? -1 : check_entries(r, err);
+        else if (bad == 0 && field.number == PPROF_SAMPLE)
             bad = add_sample(r, &field, err);
-        if (bad < 0 || check_size(r, err) < 0)
+        if (bad < 0)
             return -1;
     }
     return rc;
