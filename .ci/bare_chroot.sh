@@ -42,7 +42,7 @@ find "$inside" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec ldd {} + | g
 mkdir -p "$inside/lib/$name/site-packages"
 mv "$bare"/target/tare "$bare"/target/tareprof-*.dist-info "$inside/lib/$name/site-packages/"
 mv "$bare/target/bin/tare" "$inside/bin/tare"
-rmdir "$bare/target/bin" "$bare/target"
+remove_tree "$bare/target"
 cp "$ROOT/tests/wheel_smoke.py" "$bare/"
 
 echo "libraries in the chroot:"

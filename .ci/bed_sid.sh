@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-packages=(python3.14-dev python3.14-venv python3.15-dev python3.15-venv gcc libc6-dev meson ninja-build
+packages=(ccache python3.14-dev python3.14-venv python3.15-dev python3.15-venv gcc libc6-dev meson ninja-build
   pkg-config zlib1g-dev libyyjson-dev ca-certificates)
 
 make_bed() {

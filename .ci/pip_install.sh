@@ -22,6 +22,7 @@ cp "$CACHE"/wheelhouse/*.whl "$work/wheelhouse"
 cat >"$work/install.sh" <<'INSTALL'
 set -eu
 work=$1 python=$2
+export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1 CCACHE_DIR="${CCACHE_DIR:-/var/cache/ccache}"
 "$python" -m venv "$work/venv"
 export PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/wheelhouse" PIP_DISABLE_PIP_VERSION_CHECK=1
 "$work/venv/bin/pip" install "$work/source"
