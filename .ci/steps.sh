@@ -151,7 +151,7 @@ done
 fuzz_target() {
   local found=$BUILD/fuzz-$1
   mkdir -p "$found/corpus"
-  "$BUILD/fuzz/fuzz/$1" -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  "$BUILD/fuzz/fuzz/$1" -max_total_time="$FUZZ_SECONDS" -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$found/" "$found/corpus" "fuzz/corpus/${1#fuzz_}"
 }
 for target in fuzz/fuzz_*.c; do
