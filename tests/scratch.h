@@ -7,9 +7,11 @@
 #define TARE_TESTS_SCRATCH_H
 
 #include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -43,10 +45,17 @@ static inline int scratch_files(bool and_remove)
     return count;
 }
 
+static inline int scratch_drop(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
 static inline void scratch_leave(void)
 {
-    scratch_files(true);
-    if (chdir("/") < 0 || rmdir(scratch_path) < 0)
+    if (chdir("/") < 0 || nftw(scratch_path, scratch_drop, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
         perror(scratch_path);
 }
 

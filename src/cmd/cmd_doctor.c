@@ -18,7 +18,7 @@ static const struct tare_opt options[] = {
     {"json", 0, TARE_OPT_FLAG, NULL, "Print JSON", .offset = offsetof(struct values, json)},
     {"strict", 0, TARE_OPT_FLAG, NULL, "Exit with 1 when something is missing",
      .offset = offsetof(struct values, strict)},
-    {0},
+    {.name = NULL},
 };
 
 /* Paths come from outside: no control character reaches the terminal. */

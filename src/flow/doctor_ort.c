@@ -100,8 +100,9 @@ static bool library_name(void *context, const char *name)
 {
     static const char start[] = "libonnxruntime.so";
     struct library_file *file = context;
-    bool fits = strncmp(name, start, sizeof start - 1) == 0 &&
-                (name[sizeof start - 1] == '\0' || name[sizeof start - 1] == '.');
+    const char *version = name + sizeof start - 1;
+    bool fits =
+        strncmp(name, start, sizeof start - 1) == 0 && strspn(version, ".0123456789") == strlen(version);
     if (fits && (!file->name || strlen(name) > strlen(file->name)))
         file->name = tare_arena_copy(file->arena, name);
     return true;

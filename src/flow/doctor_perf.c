@@ -36,8 +36,9 @@ static int attempt(void *context, int fd)
 {
     (void)context;
     int results[TRIES];
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr};
     /* Unknown flags are the first thing that the kernel looks at, before any permission. */
-    results[0] = syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0UL) < 0 ? errno : 0;
+    results[0] = syscall(SYS_perf_event_open, &attr, 0, -1, -1, ~0UL) < 0 ? errno : 0;
     results[1] = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true);
     results[2] = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
     results[3] = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true);
