@@ -2,7 +2,8 @@
 /*
  * What works on this machine and what does not. A check really tries what it is about where that is possible,
  * in a process of its own, and reads the settings to say why it failed. The result is a table; nothing is
- * printed and nothing on the machine is changed. Takes well under two seconds: whatever hangs is left behind.
+ * printed and nothing on the machine is changed. Takes under two seconds unless
+ * something hangs, which then has its own deadline.
  * To add a check: a function in a doctor_*.c file that calls tare_doctor_add, a declaration in doctor_part.h
  * and a row in doctor.c. Starts processes; call it from one thread.
  */

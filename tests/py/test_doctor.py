@@ -49,10 +49,13 @@ def shared_tare(tare: Path) -> Iterator[Path]:
 
 
 def test_takes_under_two_seconds(tare: Path) -> None:
-    doctor(tare)
-    start = time.monotonic()
-    doctor(tare)
-    assert time.monotonic() - start < 2
+    """The best of five: other tests may be running beside this one."""
+    times = []
+    for _ in range(5):
+        start = time.monotonic()
+        doctor(tare)
+        times.append(time.monotonic() - start)
+    assert min(times) < 2, times
 
 
 @needs_root
