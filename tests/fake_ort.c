@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for an ONNX Runtime library: a good one, or one that crashes or hangs while it is loaded. */
+/* Stands in for an ONNX Runtime library: a good one, or one that crashes, ends the process or hangs while it
+ * is loaded. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,8 +28,13 @@ static const char *get_version(void)
 __attribute__((constructor)) static void at_load(void)
 {
     const char *mood = getenv("TARE_FAKE_ORT");
-    if (mood && strcmp(mood, "crash") == 0)
+    if (mood && strcmp(mood, "crash") == 0) {
+        /* Past the handler of a sanitizer. */
+        signal(SIGSEGV, SIG_DFL);
         raise(SIGSEGV);
+    }
+    if (mood && strcmp(mood, "exit") == 0)
+        _exit(3);
     if (mood && strcmp(mood, "hang") == 0)
         for (;;)
             pause();

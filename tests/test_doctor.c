@@ -83,6 +83,10 @@ static void ort_is_found_or_its_fault_named(void)
     CHECK_TEXT(report.ort.error, "loading it crashes (signal 11)");
     CHECK_TEXT(row(&report, "onnxruntime").fix, "unset TARE_ORT");
 
+    setenv("TARE_FAKE_ORT", "exit", 1);
+    report = run_doctor("", NULL, NULL);
+    CHECK_TEXT(report.ort.error, "loading it ends the process (status 3)");
+
     setenv("TARE_FAKE_ORT", "hang", 1);
     report = run_doctor("", path, NULL);
     CHECK_TEXT(report.ort.error, "loading it takes longer than 1.5 s");

@@ -67,6 +67,10 @@ static bool ask_library(struct tare_doctor *doctor, const char *const *names, co
     } else if (WIFSIGNALED(ask.status)) {
         ort->path = names[0];
         ort->error = tare_arena_printf(arena, "loading it crashes (signal %d)", WTERMSIG(ask.status));
+    } else if (ask.length == 0) {
+        ort->path = names[0];
+        ort->error =
+            tare_arena_printf(arena, "loading it ends the process (status %d)", WEXITSTATUS(ask.status));
     } else if (ask.answer[0] == '!') {
         ort->error = tare_machine_clean(arena, ask.answer + 1);
     } else {
