@@ -87,6 +87,7 @@ extern const struct tare_cmd *const tare_cmds[];
 
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
+extern const struct tare_cmd tare_cmd_report;
 
 /** The whole program: what main() and `python -m tare` call. Returns the exit status. */
 int tare_main(int argc, char **argv);
