@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs machine-learning code and models, and takes its own weight off the scale."""
+"""Weighs machine-learning code and models, and takes its own weight off the scale.
 
-from tare._core import __version__
+    import tare
 
-__all__ = ["__version__"]
+    profile = tare.load("train.prof")       # or .pb.gz, .folded
+    print(profile.table(sort="tottime", rows=10))
+    profile.save("train.svg")               # a flame graph; the extension decides
+"""
+
+from tare._core import TareError, __version__
+from tare._result import Column, Function, Profile, Run, load
+
+__all__ = ["Column", "Function", "Profile", "Run", "TareError", "__version__", "load"]
