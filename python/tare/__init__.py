@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighs machine-learning code and models, and takes its own weight off the scale.
 
-    import tare
+import tare
 
-    profile = tare.load("train.prof")       # or .pb.gz, .folded
-    print(profile.table(sort="tottime", rows=10))
-    profile.save("train.svg")               # a flame graph; the extension decides
+profile = tare.load("train.prof")       # or .pb.gz, .folded
+print(profile.table(sort="tottime", rows=10))
+profile.save("train.svg")               # a flame graph; the extension decides
 """
 
 from tare._core import TareError, __version__

@@ -90,7 +90,9 @@ class Profile:
         """What each function took, the largest total first; times are nanoseconds."""
         _, has_calls, rows = self._core.functions()
         made = [
-            Function(file, line, name, calls if has_calls else None, primitive if has_calls else None, own, total)
+            Function(
+                file, line, name, calls if has_calls else None, primitive if has_calls else None, own, total
+            )
             for file, line, name, calls, primitive, own, total in rows
         ]
         return sorted(made, key=lambda row: (-row.total, -row.own, row.label))
@@ -106,9 +108,9 @@ class Profile:
         strip_dirs: bool = False,
     ) -> str:
         """The table that cProfile prints; `sort` takes every key of pstats."""
-        return self._core.render(
-            None, column, sort, match, None, rows, reverse, strip_dirs
-        ).decode(errors="replace")
+        return self._core.render(None, column, sort, match, None, rows, reverse, strip_dirs).decode(
+            errors="replace"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain data: the JSON format."""
@@ -116,7 +118,11 @@ class Profile:
         return made
 
     def save(
-        self, path: str | os.PathLike[str], format: str | None = None, *, column: str | None = None  # noqa: A002
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        column: str | None = None,  # noqa: A002
     ) -> None:
         """Write it; the extension of path decides the format: .prof .pb.gz .svg .folded .txt .json …"""
         self._core.save(path, format, column)

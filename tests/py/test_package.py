@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-tare = pytest.importorskip("tare", reason="the package is not installed here: bash .ci/run site makes such a place")
+tare = pytest.importorskip(
+    "tare", reason="the package is not installed here: bash .ci/run site makes such a place"
+)
 
 RUNS = Path(__file__).resolve().parents[1] / "data" / "runs"
 
@@ -158,7 +160,11 @@ def test_a_profile_can_be_read_by_many_threads_at_once(prof: Path) -> None:
 def test_python_m_tare_is_the_command(prof: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "tare", *arguments], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-m", "tare", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
 
     assert run("--version").stdout.startswith(f"tare {tare.__version__}")
