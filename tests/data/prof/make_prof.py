@@ -9,7 +9,7 @@ import cProfile
 import profile
 import sys
 
-SOURCE = u"""
+SOURCE = """
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
@@ -37,12 +37,19 @@ def main():
     sum(numbers(30))
     return [str(i).join(["a", "b"]) for i in range(20)]
 """
-NAMED = u"def gr\u00fc\u00df_gott():\n    return max(3, 4)\n" if sys.version_info[0] > 2 else u"def hello():\n    return 1\n"
+NAMED = (
+    "def gr\u00fc\u00df_gott():\n    return max(3, 4)\n"
+    if sys.version_info[0] > 2
+    else "def hello():\n    return 1\n"
+)
 
 names = {}
 exec(compile(SOURCE, "/srv/app/work.py", "exec"), names)
-exec(compile(NAMED, u"/srv/app/\u6a21\u578b.py" if sys.version_info[0] > 2 else "/srv/app/model.py", "exec"), names)
-greet = [f for n, f in names.items() if n.startswith((u"gr", u"hello"))][0]
+exec(
+    compile(NAMED, "/srv/app/\u6a21\u578b.py" if sys.version_info[0] > 2 else "/srv/app/model.py", "exec"),
+    names,
+)
+greet = next(f for n, f in names.items() if n.startswith(("gr", "hello")))
 
 if len(sys.argv) > 2:
     profiler = profile.Profile()
