@@ -3,6 +3,7 @@
  * What the Python tests of runs call:
  *     run_tool shapes         the tables of run_fields.c, as JSON, to be held against the schema
  *     run_tool full | small   a run made in C, as JSON
+ *     run_tool derive FILE    a run's file with its statistics made anew from its samples, as JSON
  *     run_tool FORMAT FILE    a run's file in any format; what is wrong with it, and status 2
  */
 #include <stdio.h>
@@ -47,14 +48,17 @@ static int convert(const char *format, const char *path, struct tare_out *out, s
     const struct tare_run_writer *writer = NULL;
     struct tare_in *in = NULL;
     struct tare_run *run = NULL;
+    bool derive = strcmp(format, "derive") == 0;
     for (size_t i = 0; tare_run_writers[i]; i++)
-        if (strcmp(tare_run_writers[i]->name, format) == 0)
+        if (strcmp(tare_run_writers[i]->name, derive ? "json" : format) == 0)
             writer = tare_run_writers[i];
     if (!writer)
         return tare_fail(err, TARE_E_USAGE, 0, "no format '%s'", format);
     int result = tare_in_open(path, &in, err);
     if (result == 0)
         result = tare_run_load(in, &run, err);
+    for (size_t i = 0; result == 0 && derive && i < run->configs_count; i++)
+        result = tare_run_config_derive(&run->configs[i], err);
     if (result == 0)
         writer->write(run, out);
     tare_run_destroy(run);

@@ -427,6 +427,13 @@ size_t tare_run_config_samples(const struct tare_run_config *config);
 /** Append the keys that identify a configuration: "batch=32 seq=128 threads=2". */
 void tare_run_config_name(const struct tare_run_config *config, struct tare_buf *buf);
 
+/**
+ * Fill in what follows from the raw samples: latency, throughput, cold and load time, those of the stages
+ * too. What was there before is replaced; where there are no samples it becomes unknown. Blocks of calls give
+ * a mean and no percentiles.
+ */
+int tare_run_config_derive(struct tare_run_config *config, struct tare_error *err);
+
 /** Time of one item, in nanoseconds, from the mean of a call: value and bounds, absent if not known. */
 struct tare_run_estimate tare_run_config_item_ns(const struct tare_run_config *config);
 

@@ -8,6 +8,7 @@ import csv
 import gzip
 import itertools
 import json
+import math
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -255,6 +256,26 @@ def test_profiles_follow_the_unit(path: Path) -> None:
         rate = profile[f"throughput_{run['unit']}_per_sec"]
         assert rate == config["throughput_per_sec"]["value"]
         assert profile[f"latency_ms_per_{run['unit'][:-1]}"] == pytest.approx(1000 / rate, rel=1e-4)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_statistics_follow_from_the_samples(path: Path, tool: Path) -> None:
+    for config in json.loads(call(tool, "derive", path))["configurations"]:
+        raw = sorted(ns for process in config.get("samples", []) for ns in process["ns"])
+        if not raw:
+            continue
+        latency = config["latency"]
+        assert latency["count"] == len(raw)
+        assert latency["mean_ns"]["value"] == pytest.approx(sum(raw) / len(raw), rel=1e-12)
+        for percent, key in ((50, "p50"), (90, "p90"), (95, "p95"), (99, "p99"), (99.9, "p999")):
+            estimate = latency[f"{key}_ns"]
+            assert estimate["value"] == raw[math.ceil(percent / 100 * len(raw)) - 1]
+            assert estimate.get("lower", 0) <= estimate["value"] <= estimate.get("upper", math.inf)
+            assert ("more_samples" in estimate) != estimate["supported"]
+        assert (latency["min_ns"], latency["max_ns"]["value"]) == (raw[0], raw[-1])
+        rate = config["throughput_per_sec"]
+        assert rate["value"] == pytest.approx(config["items_per_call"] * 1e9 / latency["mean_ns"]["value"])
+        assert rate["lower"] < rate["value"] < rate["upper"]
 
 
 def test_csv_has_a_row_per_configuration(tool: Path, root: Path) -> None:
