@@ -122,7 +122,7 @@ class Profile:
         path: str | os.PathLike[str],
         format: str | None = None,
         *,
-        column: str | None = None,  # noqa: A002
+        column: str | None = None,
     ) -> None:
         """Write it; the extension of path decides the format: .prof .pb.gz .svg .folded .txt .json …"""
         self._core.save(path, format, column)
@@ -189,7 +189,7 @@ class Run:
         made: dict[str, Any] = json.loads(self._core.render("json"))
         return made
 
-    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write it; the extension of path decides the format: .json .csv .md .txt"""
         self._core.save(path, format)
 
