@@ -3,11 +3,11 @@
  * Bootstrap bounds: percentiles of the resampled statistic, "expanded" for small samples (Hesterberg, What
  * Teachers Should Know About the Bootstrap, 2014): the tails are those of a normal at sqrt(n / (n - 1)) times
  * Student's t quantile, which undoes the two ways in which the plain percentile interval is too narrow (the
- * resampled variance divides by n, and the spread is itself estimated). Why not others: BCa's acceleration
- * comes from a jackknife, which is inconsistent for the median, the statistic used most here, and needs tail
- * levels that 10,000 resamples of 10 values do not have; the basic interval reflects a skewed distribution to
- * the wrong side. Bounds are resampled values themselves, so that nothing depends on how a platform rounds.
- * bench/coverage.c shows the coverage.
+ * resampled variance divides by n, and the spread is itself estimated). For the median of 10 normal values
+ * the plain one contains the truth in 94 %, this one in 97 %; of the mean in 89 % and 95 %. Why not others:
+ * BCa's acceleration comes from a jackknife, which is inconsistent for the median, the statistic used most
+ * here; the basic interval contains the median of 10 in 83 %. Bounds are resampled values themselves, so that
+ * nothing depends on how a platform rounds. bench/stats_coverage.c shows the coverage.
  */
 #include <math.h>
 #include <string.h>

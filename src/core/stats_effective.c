@@ -11,14 +11,14 @@
  * before, until a pair is not positive. Long series are first averaged into blocks, which leaves the sum as
  * it is.
  * - The true percentile may lie elsewhere than the estimate, and at a level that is seldom exceeded the sum
- * is cut short by noise. So levels with a half, once, twice and four times the tail are asked, and the worst
+ * is cut short by noise. So levels with a half, once, twice and three times the tail are asked, and the worst
  *   counts. With ties a level is asked twice, its own value counting as above and as below.
  * - Where several processes made the samples, each has its own level: the variance of the processes' shares
  *   gives an inflation too, widened as Student's t is for so few of them.
- * - An inflation that independent samples would show as often as not is noise, and counts as none. Otherwise
- *   nobody could ever be told that independent samples suffice.
+ * - An inflation that independent samples may well show by chance (two standard errors) counts as none.
+ * Otherwise nobody could ever be told that independent samples suffice.
  *
- * bench/coverage.c shows what this gives.
+ * bench/stats_coverage.c shows what this gives.
  */
 #include <math.h>
 #include <string.h>
@@ -30,18 +30,27 @@
 /* Lags cost blocks x lags; this many blocks estimate an inflation to 2 %. */
 enum { MOST_BLOCKS = 8192 };
 
-/* What is asked of each sample: itself, or whether it exceeds a level. */
+/* What is asked of each sample: itself, or whether it lies above a level. */
 struct question {
     bool value;
-    bool inclusive;
+    bool inclusive; /* at the level counts as above it */
     double level;
+    double mean, variance; /* of the answers */
 };
 
-static double answer(const struct question *question, double value)
+/* The sum of the answers' distances from their mean. */
+static double sum_of(const struct question *question, const double *values, size_t count)
 {
-    if (question->value)
-        return value;
-    return value > question->level || (question->inclusive && value == question->level);
+    if (question->value) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += values[i] - question->mean;
+        return sum;
+    }
+    size_t above = 0;
+    for (size_t i = 0; i < count; i++)
+        above += question->inclusive ? values[i] >= question->level : values[i] > question->level;
+    return (double)above - question->mean * (double)count;
 }
 
 static int group(const struct tare_series *series, struct tare_arena *scratch, struct tare_ordered *ordered,
@@ -115,20 +124,15 @@ static double lagged(const struct tare_ordered *ordered, size_t length, size_t l
 }
 
 /* Inflation by what follows each other within a process; 1 if it could be noise. */
-static double inflation_in_time(const struct tare_ordered *ordered, const struct question *question,
-                                double mean, double variance)
+static double inflation_in_time(const struct tare_ordered *ordered, const struct question *question)
 {
     size_t length = ordered->count / (MOST_BLOCKS + 1) + 1;
     size_t blocks = 0, longest = 0;
     for (size_t g = 0; g < ordered->group_count; g++) {
         size_t here = (ordered->starts[g + 1] - ordered->starts[g]) / length;
-        const double *value = ordered->values + ordered->starts[g];
-        for (size_t i = 0; i < here; i++) {
-            double sum = 0;
-            for (size_t k = 0; k < length; k++)
-                sum += answer(question, *value++) - mean;
-            ordered->blocks[blocks++] = sum / (double)length;
-        }
+        const double *values = ordered->values + ordered->starts[g];
+        for (size_t i = 0; i < here; i++)
+            ordered->blocks[blocks++] = sum_of(question, values + i * length, length) / (double)length;
         longest = here > longest ? here : longest;
     }
     if (blocks < 4)
@@ -143,25 +147,23 @@ static double inflation_in_time(const struct tare_ordered *ordered, const struct
         smallest = fmin(smallest, pair);
         total += 2 * smallest;
     }
-    double inflation = (double)length * total / (double)blocks / variance;
+    double inflation = (double)length * total / (double)blocks / question->variance;
     return inflation > 1 + 4 / sqrt((double)blocks) ? inflation : 1;
 }
 
 /* Inflation by what differs between processes; 1 if it could be noise. */
-static double inflation_between(const struct tare_ordered *ordered, const struct question *question,
-                                double mean, double variance)
+static double inflation_between(const struct tare_ordered *ordered, const struct question *question)
 {
     if (ordered->group_count < 2)
         return 1;
     double freedom = (double)(ordered->group_count - 1);
     double between = 0;
     for (size_t g = 0; g < ordered->group_count; g++) {
-        double sum = 0;
-        for (size_t i = ordered->starts[g]; i < ordered->starts[g + 1]; i++)
-            sum += answer(question, ordered->values[i]) - mean;
-        between += sum * sum / (double)(ordered->starts[g + 1] - ordered->starts[g]);
+        size_t size = ordered->starts[g + 1] - ordered->starts[g];
+        double sum = sum_of(question, ordered->values + ordered->starts[g], size);
+        between += sum * sum / (double)size;
     }
-    double inflation = between / freedom / variance;
+    double inflation = between / freedom / question->variance;
     if (inflation <= 1 + 2 * sqrt(2 / freedom))
         return 1;
     double widening = tare_special_t_quantile(0.025, freedom) / 1.959963984540054;
@@ -170,24 +172,23 @@ static double inflation_between(const struct tare_ordered *ordered, const struct
 
 static double inflation_of(const struct tare_ordered *ordered, const struct question *question)
 {
-    double sum = 0, squares = 0, first = answer(question, ordered->values[0]);
-    for (size_t i = 0; i < ordered->count; i++)
-        sum += answer(question, ordered->values[i]) - first;
-    double mean = first + sum / (double)ordered->count;
-    for (size_t i = 0; i < ordered->count; i++) {
-        double distance = answer(question, ordered->values[i]) - mean;
-        squares += distance * distance;
-    }
-    double variance = squares / (double)ordered->count;
-    if (!(variance > 0))
+    if (!(question->variance > 0))
         return 1;
-    return fmax(inflation_in_time(ordered, question, mean, variance),
-                inflation_between(ordered, question, mean, variance));
+    return fmax(inflation_in_time(ordered, question), inflation_between(ordered, question));
+}
+
+static double inflation_at(const struct tare_ordered *ordered, double level, bool inclusive)
+{
+    size_t below = tare_stats_below(ordered->sorted, ordered->count, level, !inclusive);
+    double share = (double)(ordered->count - below) / (double)ordered->count;
+    struct question question = {
+        .inclusive = inclusive, .level = level, .mean = share, .variance = share * (1 - share)};
+    return inflation_of(ordered, &question);
 }
 
 double tare_stats_effective_at(const struct tare_ordered *ordered, double percent)
 {
-    static const double tails[] = {1, 0.5, 2, 4};
+    static const double tails[] = {1, 0.5, 2, 3};
     double count = (double)ordered->count;
     if (!(percent > 0 && percent < 100))
         return count;
@@ -195,13 +196,11 @@ double tare_stats_effective_at(const struct tare_ordered *ordered, double percen
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
         double asked = fmin(tails[i] * tail, 100 - 0.5 * tail);
         size_t rank = tare_stats_rank(percent < 50 ? asked : 100 - asked, ordered->count);
-        struct question question = {.level = ordered->sorted[rank - 1]};
-        worst = fmax(worst, inflation_of(ordered, &question));
-        size_t above = tare_stats_below(ordered->sorted, ordered->count, question.level, true);
-        if (above - tare_stats_below(ordered->sorted, ordered->count, question.level, false) > 1) {
-            question.inclusive = true;
-            worst = fmax(worst, inflation_of(ordered, &question));
-        }
+        double level = ordered->sorted[rank - 1];
+        worst = fmax(worst, inflation_at(ordered, level, false));
+        if ((rank > 1 && ordered->sorted[rank - 2] == level) ||
+            (rank < ordered->count && ordered->sorted[rank] == level))
+            worst = fmax(worst, inflation_at(ordered, level, true));
     }
     return fmax(count / worst, 1);
 }
@@ -227,10 +226,11 @@ int tare_stats_mean_bounds(const struct tare_series *series, double level, struc
     if (tare_stats_check(series->values, series->count, 2, true, err) ||
         tare_stats_order(series, scratch, &ordered, err))
         return -1;
-    struct question question = {.value = true};
-    double effective = fmax((double)series->count / inflation_of(&ordered, &question), 2);
     double mean = tare_stats_mean(series->values, series->count);
-    double error = sqrt(tare_stats_variance(series->values, series->count) / effective);
+    double variance = tare_stats_variance(series->values, series->count);
+    struct question question = {.value = true, .mean = mean, .variance = variance};
+    double effective = fmax((double)series->count / inflation_of(&ordered, &question), 2);
+    double error = sqrt(variance / effective);
     double reach = tare_special_t_quantile(0.5 * (1 - level), effective - 1) * error;
     *ret_interval = (struct tare_interval){
         .estimate = mean, .low = mean - reach, .high = mean + reach, .effective = effective};

@@ -187,7 +187,8 @@ static int set_exact_signs(struct tare_test *test, const size_t *scores, size_t 
     for (size_t i = 0; i < count; i++)
         largest += scores[i] / divisor;
     double *ways = tare_arena_array(scratch, largest + 1, sizeof *ways);
-    if (!ways)
+    double *next = tare_arena_array(scratch, largest + 1, sizeof *next);
+    if (!ways || !next)
         return tare_fail_memory(err);
     /* weights are halved at each step, so that they are probabilities and cannot overflow */
     ways[0] = 1;
@@ -195,10 +196,13 @@ static int set_exact_signs(struct tare_test *test, const size_t *scores, size_t 
     for (size_t i = 0; i < count; i++) {
         size_t score = scores[i] / divisor;
         reach += score;
-        for (size_t s = reach + 1; s-- > score;)
-            ways[s] = 0.5 * ways[s] + 0.5 * ways[s - score];
         for (size_t s = 0; s < score; s++)
-            ways[s] *= 0.5;
+            next[s] = 0.5 * ways[s];
+        for (size_t s = score; s <= reach; s++)
+            next[s] = 0.5 * ways[s] + 0.5 * ways[s - score];
+        double *swap = ways;
+        ways = next;
+        next = swap;
     }
     test->p_less = sum_of(ways, sum / divisor + 1);
     test->p_greater = sum_down(ways, sum / divisor, largest);
