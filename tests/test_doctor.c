@@ -152,16 +152,27 @@ static void in_a_world_of_fake_pythons(void)
     CHECK_INT(row(&report, "python").status, TARE_DOCTOR_DEGRADED);
     bool slow = false, failing = false, pypy = false, pyenv = false;
     for (size_t i = 1; i < report.python_count; i++) {
-        slow |= strcmp(report.pythons[i].path, here("bin/python3")) == 0;
-        failing |= strcmp(report.pythons[i].path, here("bin/python3.9")) == 0;
+        if (!report.pythons[i].version) {
+            CHECK(!report.pythons[i].supported);
+            slow |= strcmp(report.pythons[i].path, here("bin/python3")) == 0 &&
+                    strcmp(report.pythons[i].error, "does not answer within 1.5 s") == 0;
+            failing |= strcmp(report.pythons[i].path, here("bin/python3.9")) == 0 &&
+                       strcmp(report.pythons[i].error, "does not run") == 0;
+            continue;
+        }
         pypy |= strcmp(report.pythons[i].version, "3.10.2") == 0 && !report.pythons[i].supported;
         pyenv |= strcmp(report.pythons[i].version, "3.12.9") == 0 &&
                  strcmp(report.pythons[i].source, "pyenv") == 0 && report.pythons[i].managed;
     }
-    CHECK(!slow && !failing && pypy && pyenv);
+    CHECK(slow && failing && pypy && pyenv);
+
+    unsetenv("VIRTUAL_ENV");
+    report = run_doctor("", NULL, NULL);
+    CHECK_TEXT(row(&report, "python").found,
+               tare_arena_printf(&arena, "%s does not answer within 1.5 s", here("bin/python3")));
+    CHECK_INT(row(&report, "python").status, TARE_DOCTOR_DEGRADED);
 
     /* Behind pyenv's shims the chosen version is what `python` means. */
-    unsetenv("VIRTUAL_ENV");
     setenv("PATH", here("pyenv/shims"), 1);
     report = run_doctor("", NULL, NULL);
     CHECK_INT(report.python_count, 1);

@@ -152,15 +152,18 @@ static void perf_causes_are_decided(void)
         struct tare_perf_facts facts;
         enum tare_perf_cause events, counter;
     } cases[] = {
-        {{EINVAL, 0, 0, 0, 0, -1, true, 0}, TARE_PERF_FREE, TARE_PERF_FREE},
-        {{EINVAL, 0, EACCES, ENOENT, 0, 2, false, 0}, TARE_PERF_FREE, TARE_PERF_NO_COUNTER},
-        {{EINVAL, 0, 0, EOPNOTSUPP, 0, 1, false, 0}, TARE_PERF_FREE, TARE_PERF_NO_COUNTER},
-        {{EINVAL, EACCES, EACCES, EACCES, 0, 3, false, 0}, TARE_PERF_PARANOID, TARE_PERF_PARANOID},
-        {{EPERM, EPERM, EPERM, EPERM, 0, 2, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
-        {{EPERM, EPERM, EPERM, EPERM, SIGSYS, 2, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
-        {{ENOSYS, ENOSYS, ENOSYS, ENOSYS, 0, -1, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
-        {{ENOSYS, ENOSYS, ENOSYS, ENOSYS, 0, -1, false, 0}, TARE_PERF_NO_SYSCALL, TARE_PERF_NO_SYSCALL},
-        {{EINVAL, EACCES, EACCES, EACCES, 0, 1, false, 0}, TARE_PERF_UNEXPLAINED, TARE_PERF_UNEXPLAINED},
+        {{true, EINVAL, 0, 0, 0, 0, -1, true, 0}, TARE_PERF_FREE, TARE_PERF_FREE},
+        {{true, EINVAL, 0, EACCES, ENOENT, 0, 2, false, 0}, TARE_PERF_FREE, TARE_PERF_NO_COUNTER},
+        {{true, EINVAL, 0, 0, EOPNOTSUPP, 0, 1, false, 0}, TARE_PERF_FREE, TARE_PERF_NO_COUNTER},
+        {{true, EINVAL, EACCES, EACCES, EACCES, 0, 3, false, 0}, TARE_PERF_PARANOID, TARE_PERF_PARANOID},
+        {{true, EPERM, EPERM, EPERM, EPERM, 0, 2, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
+        {{true, EPERM, EPERM, EPERM, EPERM, SIGSYS, 2, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
+        {{true, ENOSYS, ENOSYS, ENOSYS, ENOSYS, 0, -1, false, 2}, TARE_PERF_SECCOMP, TARE_PERF_SECCOMP},
+        {{true, ENOSYS, ENOSYS, ENOSYS, ENOSYS, 0, -1, false, 0}, TARE_PERF_NO_SYSCALL, TARE_PERF_NO_SYSCALL},
+        {{true, EINVAL, EACCES, EACCES, EACCES, 0, 1, false, 0},
+         TARE_PERF_UNEXPLAINED,
+         TARE_PERF_UNEXPLAINED},
+        {{.tried = false}, TARE_PERF_UNTRIED, TARE_PERF_UNTRIED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CHECK_INT(tare_perf_decide(&cases[i].facts), cases[i].events);

@@ -94,15 +94,19 @@ static void put_head(struct tare_out *out, const struct tare_machine *machine, s
     tare_out_text(out, "\n");
 }
 
-static void put_pythons(struct tare_out *out, const struct tare_doctor_report *report)
+static void put_pythons(struct tare_out *out, const struct tare_doctor_report *report,
+                        struct tare_arena *arena)
 {
     if (report->python_count == 0)
         return;
     tare_out_text(out, "\nPython interpreters, the active one first:\n");
     for (size_t i = 0; i < report->python_count; i++) {
         const struct tare_doctor_python *python = &report->pythons[i];
-        const char *state = python->tare ? python->tare : python->supported ? "no tare" : "unsupported";
-        tare_out_printf(out, "  %-9s %s%-15s", python->version, python->tare ? "tare " : "", state);
+        const char *state = python->tare        ? tare_arena_printf(arena, "tare %s", python->tare)
+                            : python->supported ? "no tare"
+                                                : "unsupported";
+        tare_out_printf(out, "  %-9s %-12s ", python->version ? python->version : "",
+                        python->version ? state : "no answer");
         put(out, python->path, strlen(python->path));
         tare_out_text(out, "\n");
     }
@@ -124,7 +128,7 @@ static int doctor_run(const struct tare_cmd_call *call, struct tare_error *err)
         put_head(call->out, &report.machine, call->arena);
         for (size_t i = 0; i < report.check_count; i++)
             put_check(call->out, &report.checks[i]);
-        put_pythons(call->out, &report);
+        put_pythons(call->out, &report, call->arena);
         tare_out_printf(call->out, "\n%zu checks: %zu ok, %zu degraded, %zu missing\n", report.check_count,
                         report.ok, report.degraded, report.missing);
     }

@@ -122,6 +122,7 @@ static void write_python(const struct tare_doctor_python *python, struct tare_js
     tare_json_put_text(json, "source", python->source);
     tare_json_put_bool(json, "supported", python->supported);
     tare_json_put_text(json, "tareprof", python->tare);
+    tare_json_put_text(json, "error", python->error);
     tare_json_end(json);
 }
 

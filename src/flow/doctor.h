@@ -32,15 +32,17 @@ struct tare_doctor_check {
     const char *fix;   /* the one command that fixes it; NULL when nothing is wrong or no command can */
 };
 
-/** A Python interpreter that answered. */
+/** A Python interpreter. */
 struct tare_doctor_python {
-    const char *path, *version;
-    const char *source; /* where it was found: VIRTUAL_ENV, CONDA_PREFIX, PATH, pyenv, conda */
-    const char *tare;   /* the version of tareprof in it, or NULL */
-    const char *other;  /* the version of the unrelated package called tare, or NULL */
-    const char *ort;    /* the folder with its ONNX Runtime library, or NULL */
-    bool supported;     /* tare runs on this version */
-    bool managed;       /* the system forbids pip to install into it */
+    const char *path;
+    const char *version; /* NULL when it did not answer */
+    const char *error;   /* why not */
+    const char *source;  /* where it was found: VIRTUAL_ENV, CONDA_PREFIX, PATH, pyenv, conda */
+    const char *tare;    /* the version of tareprof in it, or NULL */
+    const char *other;   /* the version of the unrelated package called tare, or NULL */
+    const char *ort;     /* the folder with its ONNX Runtime library, or NULL */
+    bool supported;      /* tare runs on this version */
+    bool managed;        /* the system forbids pip to install into it */
 };
 
 /** The ONNX Runtime that would be used. */

@@ -12,7 +12,7 @@
 #include "flow/ask.h"
 #include "flow/doctor_part.h"
 
-enum { TRY_NS = 500000000, TRIES = 4 };
+enum { TRY_NS = 1000000000, TRIES = 4 };
 
 static int try_event(uint32_t type, uint64_t config, bool user_only)
 {
@@ -50,12 +50,14 @@ void tare_perf_try(struct tare_perf_facts *facts)
     struct tare_ask ask;
     int results[TRIES] = {EPERM, EPERM, EPERM, EPERM};
     facts->killed = 0;
+    facts->tried = false;
     if (tare_ask_start(&ask, attempt, NULL)) {
         tare_ask_wait(&ask, 1, TRY_NS);
         if (ask.length == sizeof results)
             memcpy(results, ask.answer, sizeof results);
         if (ask.finished && WIFSIGNALED(ask.status))
             facts->killed = WTERMSIG(ask.status);
+        facts->tried = ask.length == sizeof results || facts->killed;
     }
     facts->gate = results[0];
     facts->task = results[1];
@@ -65,6 +67,8 @@ void tare_perf_try(struct tare_perf_facts *facts)
 
 enum tare_perf_cause tare_perf_decide(const struct tare_perf_facts *facts)
 {
+    if (!facts->tried)
+        return TARE_PERF_UNTRIED;
     if (facts->task == 0)
         return TARE_PERF_FREE;
     if (facts->killed == SIGSYS)
@@ -79,10 +83,8 @@ enum tare_perf_cause tare_perf_decide(const struct tare_perf_facts *facts)
 
 enum tare_perf_cause tare_perf_decide_counter(const struct tare_perf_facts *facts)
 {
-    if (facts->counter == 0)
-        return TARE_PERF_FREE;
     enum tare_perf_cause cause = tare_perf_decide(facts);
-    if (cause != TARE_PERF_FREE)
+    if (cause != TARE_PERF_FREE || facts->counter == 0)
         return cause;
     bool absent = facts->counter == ENOENT || facts->counter == EOPNOTSUPP || facts->counter == ENODEV;
     return absent ? TARE_PERF_NO_COUNTER : TARE_PERF_UNEXPLAINED;
@@ -105,6 +107,10 @@ static void check_events(struct tare_doctor *doctor, const struct tare_perf_fact
                 : tare_arena_printf(doctor->arena,
                                     "user space can be watched; the kernel not (perf_event_paranoid is %d)",
                                     (int)facts->paranoid);
+        break;
+    case TARE_PERF_UNTRIED:
+        status = TARE_DOCTOR_DEGRADED;
+        found = "could not be tried: no process to try it in";
         break;
     case TARE_PERF_NO_SYSCALL:
         found = "this kernel was built without perf events";
@@ -155,7 +161,8 @@ static void check_counters(struct tare_doctor *doctor, const struct tare_perf_fa
         tare_doctor_add(doctor, "perf counters", TARE_DOCTOR_DEGRADED,
                         cause == TARE_PERF_UNEXPLAINED
                             ? tare_arena_printf(doctor->arena, "refused: %s", strerror(facts->counter))
-                            : "cannot be tried while perf events are refused",
+                        : cause == TARE_PERF_UNTRIED ? "could not be tried: no process to try it in"
+                                                     : "cannot be tried while perf events are refused",
                         counters_why, NULL);
     }
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct tare_perf_facts {
+    bool tried;
     int gate;    /* errno of a call that is wrong by itself: EINVAL unless a filter or the build refuses */
     int task;    /* 0 or errno: time of this process, user space only */
     int kernel;  /* …kernel included */
@@ -20,6 +21,7 @@ struct tare_perf_facts {
 
 enum tare_perf_cause {
     TARE_PERF_FREE,
+    TARE_PERF_UNTRIED,     /* no process could be made to try it in */
     TARE_PERF_NO_SYSCALL,  /* the kernel was built without it */
     TARE_PERF_SECCOMP,     /* a filter refuses the system call */
     TARE_PERF_PARANOID,    /* perf_event_paranoid, and no capability to pass it */

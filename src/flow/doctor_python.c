@@ -13,7 +13,7 @@
 #include "flow/ask.h"
 #include "flow/doctor_part.h"
 
-enum { ASK_NS = 1000000000, OLDEST_MINOR = 10, NEWEST_MINOR = 15 };
+enum { ASK_NS = 1500000000, OLDEST_MINOR = 10, NEWEST_MINOR = 15 };
 
 /* Any Python from 2.7 on understands this; it imports nothing that is not loaded already. */
 static const char question[] =
@@ -272,8 +272,9 @@ static void ask_all(struct candidates *candidates)
         struct tare_doctor_python python = {.path = candidates->paths[i], .source = candidates->sources[i]};
         if (tare_ask_succeeded(&asks[i]))
             understand(doctor, asks[i].answer, &python);
-        if (python.version)
-            doctor->pythons[doctor->python_count++] = python;
+        if (!python.version)
+            python.error = asks[i].finished ? "does not run" : "does not answer within 1.5 s";
+        doctor->pythons[doctor->python_count++] = python;
     }
 }
 
@@ -282,7 +283,7 @@ static void judge(struct tare_doctor *doctor)
     const char *why = "`import tare` and `tare run` work where it is installed";
     struct tare_arena *arena = doctor->arena;
     if (doctor->python_count == 0) {
-        tare_doctor_add(doctor, "python", TARE_DOCTOR_MISSING, "no interpreter was found that answers", why,
+        tare_doctor_add(doctor, "python", TARE_DOCTOR_MISSING, "no interpreter was found", why,
                         access("/usr/bin/apt-get", X_OK) == 0 ? "sudo apt-get install python3-venv"
                         : access("/usr/bin/dnf", X_OK) == 0   ? "sudo dnf install python3"
                         : access("/sbin/apk", X_OK) == 0      ? "apk add python3"
@@ -293,6 +294,11 @@ static void judge(struct tare_doctor *doctor)
     for (size_t i = 0; i < doctor->python_count && !usable; i++)
         if (doctor->pythons[i].supported)
             usable = &doctor->pythons[i];
+    if (!active->version) {
+        tare_doctor_add(doctor, "python", TARE_DOCTOR_DEGRADED,
+                        tare_arena_printf(arena, "%s %s", active->path, active->error), why, NULL);
+        return;
+    }
     const char *it = tare_arena_printf(arena, "%s at %s", active->version, active->path);
     if (!active->supported) {
         tare_doctor_add(

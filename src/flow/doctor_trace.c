@@ -18,7 +18,7 @@
 #include "flow/ask.h"
 #include "flow/doctor_part.h"
 
-enum { NOBODY = 65534, TRY_NS = 500000000 };
+enum { NOBODY = 65534, TRY_NS = 1000000000 };
 
 static const char mark[] = "tare reads this";
 
