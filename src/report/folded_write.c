@@ -4,9 +4,9 @@
  * in the unit of the column. A frame with a file is written as py-spy does, `func (file.py:12)`.
  *
  * The format has no way to write ';' or a line break inside a name: ';' becomes ':' (as stackcollapse-perf
- * does) and control characters become spaces. Stacks that were estimated from caller pairs are preceded by
- * the line `# estimated from caller pairs`, which readers of the format pass over. A difference has two
- * counts per line, the base's first, as difffolded writes it.
+ * does), control characters become spaces, and a '#' that would begin a line becomes '_'. Stacks that were
+ * estimated from caller pairs are preceded by the line `# estimated from caller pairs`, which readers of the
+ * format pass over. A difference has two counts per line, the base's first, as difffolded writes it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,6 +42,24 @@ static void add_string(struct tare_buf *path, const struct tare_profile *profile
     add_escaped(path, tare_profile_text(profile, string), tare_profile_text_length(profile, string));
 }
 
+/* Readers take spaces around a name for no part of it, and a line that begins with '#' for a comment. */
+static void trim(struct tare_buf *path, size_t start)
+{
+    if (path->failed)
+        return;
+    size_t spaces = start;
+    while (spaces < path->length && path->data[spaces] == ' ')
+        spaces++;
+    memmove(path->data + start, path->data + spaces, path->length - spaces);
+    path->length -= spaces - start;
+    while (path->length > start && path->data[path->length - 1] == ' ')
+        path->length--;
+    if (path->length == start)
+        tare_buf_add_text(path, "[unknown]");
+    else if (start == 0 && path->data[0] == '#')
+        path->data[0] = '_';
+}
+
 /* Does the name say file and line already, as `train.py:12`? */
 static bool name_is_place(const struct tare_profile *profile, const struct tare_frame *frame, uint32_t line)
 {
@@ -58,15 +76,17 @@ static void add_frame(struct tare_buf *path, const struct tare_stacks *stacks, u
     const struct tare_profile *profile = stacks->profile;
     const struct tare_frame *frame = tare_stacks_frame(stacks, node);
     uint32_t line = frame->first_line ? frame->first_line : tare_profile_node_at(profile, node)->line;
+    size_t start = path->length;
     add_string(path, profile, frame->name);
     uint32_t place = frame->file ? frame->file : frame->kind == TARE_FRAME_NATIVE ? frame->module : 0;
-    if (!place || name_is_place(profile, frame, line))
-        return;
-    tare_buf_add_text(path, " (");
-    add_string(path, profile, place);
-    if (line && place == frame->file)
-        tare_buf_printf(path, ":%" PRIu32, line);
-    tare_buf_add_byte(path, ')');
+    if (place && !name_is_place(profile, frame, line)) {
+        tare_buf_add_text(path, " (");
+        add_string(path, profile, place);
+        if (line && place == frame->file)
+            tare_buf_printf(path, ":%" PRIu32, line);
+        tare_buf_add_byte(path, ')');
+    }
+    trim(path, start);
 }
 
 /* Digits behind the point that the reader of decimal counts put into the unit. */
@@ -82,6 +102,9 @@ static unsigned unit_decimals(const char *unit)
 
 static void write_count(struct tare_out *out, int64_t value, unsigned decimals)
 {
+    if (value == INT64_MIN)
+        value = -INT64_MAX; /* it stopped there because it did not fit: let readers that hold magnitudes read
+                               it */
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
     uint64_t scale = 1;
     for (unsigned i = 0; i < decimals; i++)
