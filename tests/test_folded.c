@@ -75,6 +75,8 @@ static void looks_like_folded(void)
     CHECK(recognised("<module> (a.py:1);f (a.py:2) 3\n 4\n"));
     CHECK(recognised("a;b 1.5\n"));
     CHECK(recognised("[unknown];read 3\n"));
+    CHECK(recognised("\"a\";b 3\n"));
+    CHECK(recognised("a;\x1b[31m 3\n"));
 }
 
 static void looks_like_something_else(void)
@@ -88,6 +90,7 @@ static void looks_like_something_else(void)
     CHECK(!recognised("{\"a\": 1}\n"));
     CHECK(!recognised("{ \"a\": 12\n}\n"));
     CHECK(!recognised("[1, 2, 3]\n"));
+    CHECK(!recognised("\"a;b\": 12\n"));
     CHECK(!recognised("In the year 1999\nwe had 12\n"));
     CHECK(!recognised("To be; or not to be\n"));
     CHECK(!recognised("# TYPE requests counter\nrequests 12\n"));

@@ -263,7 +263,7 @@ out:
     return rc;
 }
 
-int tare_diff_estimate(const struct tare_profile *diff, struct tare_profile **ret_tree,
+int tare_diff_estimate(const struct tare_profile *diff, uint32_t max_nodes, struct tare_profile **ret_tree,
                        struct tare_error *err)
 {
     static const struct tare_diff_options plain = {0};
@@ -272,7 +272,7 @@ int tare_diff_estimate(const struct tare_profile *diff, struct tare_profile **re
     for (int i = 0; i < 2 && rc == 0; i++) {
         rc = tare_diff_side(diff, i == 0, &sides[i], err);
         if (rc == 0)
-            rc = tare_pairs_estimate(sides[i], 0, &trees[i], err);
+            rc = tare_pairs_estimate(sides[i], max_nodes, &trees[i], err);
     }
     if (rc == 0)
         rc = diff_with(trees[0], trees[1], &plain, true, ret_tree, err);

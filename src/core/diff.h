@@ -38,8 +38,8 @@ uint32_t tare_diff_base(const struct tare_profile *diff, uint32_t column);
 int tare_diff_side(const struct tare_profile *diff, bool base, struct tare_profile **ret_side,
                    struct tare_error *err);
 
-/** The difference of caller pairs as a difference of estimated trees. */
-int tare_diff_estimate(const struct tare_profile *diff, struct tare_profile **ret_tree,
+/** The difference of caller pairs as a difference of estimated trees of at most max_nodes nodes each. */
+int tare_diff_estimate(const struct tare_profile *diff, uint32_t max_nodes, struct tare_profile **ret_tree,
                        struct tare_error *err);
 
 #endif

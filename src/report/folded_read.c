@@ -412,10 +412,10 @@ static bool looks_folded(const struct stack_line *line)
 {
     if (line->length == 0)
         return true;
-    char last = line->stack[line->length - 1];
-    if (last == ',' || last == ':' || last == '=' || last == '|')
-        return false;
-    return line->stack[0] != '{' && line->stack[0] != '"';
+    char first = line->stack[0], last = line->stack[line->length - 1];
+    if (memchr(line->stack, ';', line->length))
+        return !((first == '"' || first == '{') && last == ':'); /* "a;b": 12 */
+    return first != '{' && first != '"' && last != ',' && last != ':' && last != '=' && last != '|';
 }
 
 static bool folded_recognise(const uint8_t *head, size_t length, bool whole)
@@ -425,9 +425,8 @@ static bool folded_recognise(const uint8_t *head, size_t length, bool whole)
     size_t stacks = 0;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
-    for (const char *p = text; p < end; p++)
-        if ((uint8_t)*p < ' ' && *p != '\n' && *p != '\r' && *p != '\t')
-            return false;
+    if (memchr(text, 0, (size_t)(end - text)))
+        return false;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;

@@ -10,7 +10,10 @@
 #include "core/pairs.h"
 #include "core/reframe.h"
 
-enum { NAME_BYTES = 4096 };
+enum {
+    NAME_BYTES = 4096,
+    ESTIMATE_NODES = 20000, /* a guess need not be finer than a picture can show */
+};
 
 /* Does a label say which thread this is, and not what it was doing? */
 static bool names_a_thread(const char *key)
@@ -211,9 +214,9 @@ int tare_stacks_init(struct tare_stacks *stacks, const struct tare_profile *prof
     uint32_t kind = tare_profile_meta_const(profile)->kind;
     int rc = -1;
 
-    if (kind == TARE_PROFILE_PAIRS && tare_pairs_estimate(profile, 0, &estimate, err) < 0)
+    if (kind == TARE_PROFILE_PAIRS && tare_pairs_estimate(profile, ESTIMATE_NODES, &estimate, err) < 0)
         goto out;
-    if (kind == TARE_PROFILE_DIFF_PAIRS && tare_diff_estimate(profile, &estimate, err) < 0)
+    if (kind == TARE_PROFILE_DIFF_PAIRS && tare_diff_estimate(profile, ESTIMATE_NODES, &estimate, err) < 0)
         goto out;
     if (estimate)
         from = estimate;

@@ -192,7 +192,7 @@
     svg.classList.toggle('searching', Boolean(text));
     share.classList.toggle('wrong', Boolean(text) && !hits);
     share.textContent = !text ? '' : !hits ? 'no match'
-      : (100 * matched / root.total).toFixed(1) + ' % in ' + hits + (hits === 1 ? ' frame' : ' frames');
+      : (100 * matched / root.total).toFixed(1) + ' % of total in ' + hits + (hits === 1 ? ' frame' : ' frames');
   }
 
   // The tooltip.

@@ -373,7 +373,7 @@ static void put_footer(struct svg *svg, uint32_t y)
             tare_out_text(out, " px");
         tare_out_printf(out, " left out (");
         put_share(svg, layout->left_out, layout->total);
-        tare_out_text(out, ")");
+        tare_out_text(out, " of the total)");
         joint = "; ";
     }
     if (layout->gone_count) {
