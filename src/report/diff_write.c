@@ -79,22 +79,22 @@ static int64_t figure_of(const struct diff_table *table, const struct tare_funct
     return function->figures.self;
 }
 
-static int compare_functions(const void *a, const void *b)
+static int compare_functions(const void *a, const void *b, void *context)
 {
-    return tare_function_compare(*(const struct tare_function *const *)a,
-                                 *(const struct tare_function *const *)b);
+    const struct tare_functions *functions = context;
+    return tare_function_compare(&functions->items[*(const uint32_t *)a],
+                                 &functions->items[*(const uint32_t *)b]);
 }
 
-/* The functions of a side in the order of tare_function_compare. */
-static const struct tare_function **sorted_functions(const struct tare_functions *functions)
+/* The numbers of a side's functions in the order of tare_function_compare; NULL without memory. */
+static uint32_t *sorted_functions(struct tare_functions *functions)
 {
-    const struct tare_function **sorted = malloc(((size_t)functions->count + 1) * sizeof *sorted);
+    uint32_t *sorted = malloc(((size_t)functions->count + 1) * sizeof *sorted);
     if (!sorted)
         return NULL;
     for (uint32_t i = 0; i < functions->count; i++)
-        sorted[i] = &functions->items[i];
-    qsort(sorted, functions->count, sizeof *sorted, compare_functions);
-    sorted[functions->count] = NULL;
+        sorted[i] = i;
+    qsort_r(sorted, functions->count, sizeof *sorted, compare_functions, functions);
     return sorted;
 }
 
@@ -130,10 +130,10 @@ static int64_t subtract(int64_t a, int64_t b)
     return difference;
 }
 
-static void add_row(struct diff_table *table, const struct tare_function *before,
-                    const struct tare_function *after)
+static void add_row(struct diff_table *table, const struct tare_function *shown,
+                    const struct tare_function *before, const struct tare_function *after)
 {
-    struct diff_row row = {.function = after ? after : before,
+    struct diff_row row = {.function = shown,
                            .before = before ? figure_of(table, before) : 0,
                            .after = after ? figure_of(table, after) : 0};
     row.change = subtract(row.after, row.before);
@@ -155,26 +155,30 @@ static bool is_matched(const struct diff_table *table, const struct tare_functio
 /* Both lists are sorted: walk them side by side. */
 static int join(struct diff_table *table, struct tare_error *err)
 {
-    const struct tare_function **before = sorted_functions(&table->functions[0]);
-    const struct tare_function **after = sorted_functions(&table->functions[1]);
-    size_t most = (size_t)table->functions[0].count + table->functions[1].count;
+    struct tare_functions *before = &table->functions[0], *after = &table->functions[1];
+    uint32_t *before_order = sorted_functions(before), *after_order = sorted_functions(after);
+    size_t most = (size_t)before->count + after->count;
     table->rows = malloc((most + 1) * sizeof *table->rows);
     struct tare_buf label;
     tare_buf_init(&label, 1 << 16);
     int rc = 0;
-    if (!before || !after || !table->rows) {
+    if (!before_order || !after_order || !table->rows) {
         rc = tare_fail_memory(err);
         goto out;
     }
-    for (const struct tare_function **b = before, **a = after; *b || *a;) {
-        int by = !*b ? 1 : !*a ? -1 : tare_function_compare(*b, *a);
-        const struct tare_function *old = by <= 0 ? *b++ : NULL, *new = by >= 0 ? *a++ : NULL;
-        if (is_matched(table, new ? new : old, &label))
-            add_row(table, old, new);
+    for (uint32_t b = 0, a = 0; b < before->count || a < after->count;) {
+        const struct tare_function *old = b < before->count ? &before->items[before_order[b]] : NULL;
+        const struct tare_function *new = a < after->count ? &after->items[after_order[a]] : NULL;
+        int by = !old ? 1 : !new ? -1 : tare_function_compare(old, new);
+        const struct tare_function *shown = by < 0 ? old : new;
+        b += by <= 0;
+        a += by >= 0;
+        if (shown && is_matched(table, shown, &label))
+            add_row(table, shown, by <= 0 ? old : NULL, by >= 0 ? new : NULL);
     }
 out:
-    free(before);
-    free(after);
+    free(before_order);
+    free(after_order);
     tare_buf_finish(&label);
     return rc;
 }

@@ -30,8 +30,8 @@ uint32_t tare_view_column(const struct tare_view *view, const struct tare_profil
                           struct tare_error *err)
 {
     uint32_t columns = tare_profile_columns(profile);
-    uint32_t column = view && view->column ? tare_profile_find_column(profile, view->column)
-                                           : tare_profile_main_column(profile);
+    uint32_t column =
+        view->column ? tare_profile_find_column(profile, view->column) : tare_profile_main_column(profile);
     if (column != TARE_NONE)
         return column;
     if (columns == 0) {

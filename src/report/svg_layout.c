@@ -15,7 +15,7 @@ static int64_t add(int64_t a, int64_t b)
 static int64_t *positive_totals(const struct tare_profile *profile, uint32_t column, bool *negative)
 {
     uint32_t count = tare_profile_nodes(profile);
-    int64_t *totals = malloc((size_t)count * sizeof *totals);
+    int64_t *totals = calloc(count, sizeof *totals);
     if (!totals)
         return NULL;
     for (uint32_t n = 0; n < count; n++) {
@@ -86,23 +86,31 @@ static void visit(const struct tare_svg_layout *layout,
     }
 }
 
+/* What is drawn and what is not, while it is counted. */
+struct tally {
+    const struct tare_svg_layout *layout;
+    uint32_t drawn, rows, gone_count;
+    int64_t left_out, gone;
+};
+
 static void count_drawn(void *context, uint32_t node, uint32_t row, int64_t start)
 {
-    struct tare_svg_layout *layout = context;
+    struct tally *tally = context;
     (void)node;
     (void)start;
-    layout->drawn++;
-    if (row >= layout->rows)
-        layout->rows = row + 1;
+    tally->drawn++;
+    if (row >= tally->rows)
+        tally->rows = row + 1;
 }
 
 static void count_skipped(void *context, uint32_t node)
 {
-    struct tare_svg_layout *layout = context;
-    layout->left_out = add(layout->left_out, layout->totals[node]);
+    struct tally *tally = context;
+    const struct tare_svg_layout *layout = tally->layout;
+    tally->left_out = add(tally->left_out, layout->totals[node]);
     if (layout->before && layout->totals[node] == 0 && layout->before[node] > 0) {
-        layout->gone = add(layout->gone, layout->before[node]);
-        layout->gone_count++;
+        tally->gone = add(tally->gone, layout->before[node]);
+        tally->gone_count++;
     }
 }
 
@@ -110,27 +118,38 @@ int tare_svg_layout_init(struct tare_svg_layout *layout, const struct tare_profi
                          const struct tare_view *view, double width, struct tare_error *err)
 {
     struct tare_svg_layout made = {0};
+    int64_t *totals = NULL, *before = NULL;
     if (tare_stacks_init(&made.stacks, profile, view, false, err) < 0)
         return -1;
     const struct tare_stacks *stacks = &made.stacks;
-    made.totals = positive_totals(stacks->profile, stacks->column, &made.negative);
+    totals = positive_totals(stacks->profile, stacks->column, &made.negative);
     if (stacks->base != TARE_NONE)
-        made.before = positive_totals(stacks->profile, stacks->base, &made.negative);
-    if (!made.totals || (stacks->base != TARE_NONE && !made.before)) {
+        before = positive_totals(stacks->profile, stacks->base, &made.negative);
+    if (!totals || (stacks->base != TARE_NONE && !before)) {
         tare_fail_memory(err);
         goto out;
     }
-    made.total = made.totals[0];
-    made.total_before = made.before ? made.before[0] : 0;
+    tare_stacks_sort(&made.stacks, totals);
+    made.totals = totals;
+    made.before = before;
+    made.total = totals[0];
+    made.total_before = before ? before[0] : 0;
     made.scale = made.total > 0 ? width / (double)made.total : 0;
     if (choose_threshold(&made, err) < 0)
         goto out;
-    tare_stacks_sort(&made.stacks, made.totals);
-    visit(&made, count_drawn, count_skipped, &made);
+    struct tally tally = {.layout = &made};
+    visit(&made, count_drawn, count_skipped, &tally);
+    made.drawn = tally.drawn;
+    made.rows = tally.rows;
+    made.left_out = tally.left_out;
+    made.gone = tally.gone;
+    made.gone_count = tally.gone_count;
     *layout = made;
     return 0;
 out:
-    tare_svg_layout_finish(&made);
+    free(totals);
+    free(before);
+    tare_stacks_finish(&made.stacks);
     return -1;
 }
 
