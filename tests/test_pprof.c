@@ -180,6 +180,20 @@ static void random_trees(void)
     }
 }
 
+/* One function calling itself packs better than anything else: no reason to take it for a bomb. */
+static void deep_recursion(void)
+{
+    struct tare_profile *profile = fresh();
+    uint32_t column = tare_profile_add_column(profile, "calls", "count");
+    uint32_t frame = tare_profile_function(profile, TARE_FRAME_PYTHON, "f", "a.py", 1), node = 0;
+    for (int i = 0; i < 10000; i++) {
+        node = tare_profile_child(profile, node, frame, 3);
+        tare_profile_add(profile, node, column, 1);
+    }
+    check_round_trip(profile);
+    tare_profile_destroy(profile);
+}
+
 static void gzip_holds_no_time_or_name(void)
 {
     struct tare_out out;
@@ -256,6 +270,7 @@ int main(void)
     RUN(meta_labels_and_mappings);
     RUN(inlined_frames_share_a_location);
     RUN(random_trees);
+    RUN(deep_recursion);
     RUN(gzip_holds_no_time_or_name);
     RUN(a_full_output_is_an_error);
     RUN(a_small_profile_cap_is_an_error);

@@ -331,7 +331,7 @@ static void bombs_end_early(void)
         abort();
     check_bomb(&file.buf, piece, length, 40 << 20, WHY "damaged protobuf: a field number is out of range");
 
-    /* Empty strings, empty locations, and a field nobody knows. */
+    /* Empty strings, empty locations, and fields nobody knows, long and short. */
     for (size_t i = 0; i < length; i += 2)
         piece[i] = 0x32;
     check_bomb(&file.buf, piece, length, 40 << 20, too_much);
@@ -339,8 +339,13 @@ static void bombs_end_early(void)
     for (size_t i = 0; i < length; i++)
         piece[i] = location[i % sizeof location];
     check_bomb(&file.buf, piece, length, 40 << 20, too_much);
+    memset(piece, 0, length);
     tare_pb_put_bytes(&file.inner, 99, piece, length);
-    check_bomb(&file.buf, file.inner.data, file.inner.length, 40 << 20, too_much);
+    check_bomb(&file.buf, file.inner.data, file.inner.length, 300 << 20, too_much);
+    static const uint8_t unknown[] = {0x98, 0x06, 0x00};
+    for (size_t i = 0; i < length; i++)
+        piece[i] = unknown[i % sizeof unknown];
+    check_bomb(&file.buf, piece, length / sizeof unknown * sizeof unknown, 60 << 20, too_much);
 
     /* Fields that claim gigabytes, in all tables. */
     for (uint32_t field = 1; field <= 6; field++) {

@@ -15,10 +15,11 @@
 /* Entries of tables that any file may have; beyond them, each must be paid for by a byte of the file. */
 #define FREE_ENTRIES ((uint64_t)1 << 20)
 
-/* Unpacked beyond this size, a file must not be larger than this many times what it is packed. Deflate ends
- * at 1032; stacks that repeat each other reach about 200. */
-#define FREE_BYTES ((uint64_t)16 << 20)
-#define RATIO_MAX  400
+/* Beyond this many bytes, a file must not unpack to more than so many times its size. Deflate ends at 1032,
+ * and one function deep in recursion comes near that, but not with so much; other stacks that repeat each
+ * other reach about 200. A field counts as some bytes more than it has, for the time that it takes. */
+#define FREE_BYTES ((uint64_t)256 << 20)
+enum { RATIO_MAX = 500, FIELD_BYTES = 16 };
 
 /* Where a stack stands after one of its locations. */
 struct step {
@@ -323,10 +324,10 @@ static int too_large(struct tare_error *err)
 }
 
 /* Is what was unpacked so far more than a profile can have been packed into what was read? */
-static int check_ratio(const struct reader *r, struct tare_error *err)
+static int check_ratio(const struct reader *r, uint64_t fields, struct tare_error *err)
 {
-    uint64_t position = tare_in_position(r->in);
-    return position > FREE_BYTES && position / RATIO_MAX > tare_in_raw_position(r->in) ? too_large(err) : 0;
+    uint64_t cost = tare_in_position(r->in) + fields * FIELD_BYTES;
+    return cost > FREE_BYTES && cost / RATIO_MAX > tare_in_raw_position(r->in) ? too_large(err) : 0;
 }
 
 /* Are there more entries in the tables than a profile can have in what was read? */
@@ -343,9 +344,10 @@ static int check_entries(const struct reader *r, struct tare_error *err)
 static int read_pass(struct reader *r, bool samples, struct tare_error *err)
 {
     struct tare_pb_field field;
+    uint64_t fields = 0;
     int rc;
     while ((rc = tare_pb_stream_next(r->in, &r->field, PPROF_MESSAGE_MAX, &field, err)) > 0) {
-        int bad = check_ratio(r, err);
+        int bad = check_ratio(r, ++fields, err);
         if (bad == 0 && !samples)
             bad = pprof_collect(&r->tables, &field, err) < 0 ? -1 : check_entries(r, err);
         else if (bad == 0 && field.number == PPROF_SAMPLE)
