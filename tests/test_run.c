@@ -303,6 +303,7 @@ static void small_texts_cannot_claim_much_memory(void)
     char *result = again(text.data, &err);
     CHECK(result == NULL);
     CHECK_INT(err.code, TARE_E_LIMIT);
+    CHECK_TEXT(err.msg, "'t': configurations: holds more than so short a file can mean");
     free(result);
     tare_buf_finish(&text);
 }

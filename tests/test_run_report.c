@@ -50,7 +50,7 @@ static void files_that_cannot_be_runs_are_refused_at_once(void)
     CHECK(plain && gzip);
     if (plain && gzip) {
         memset(plain, ' ', size);
-        plain[0] = '{';
+        memcpy(plain, "{\"schema\":\"tare.run/1\",", 23);
         z_stream z = {
             .next_in = (Bytef *)plain, .avail_in = (uInt)size, .next_out = gzip, .avail_out = (uInt)packed};
         CHECK_INT(deflateInit2(&z, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -61,6 +61,27 @@ static void files_that_cannot_be_runs_are_refused_at_once(void)
     }
     free(plain);
     free(gzip);
+}
+
+/* A large file of another kind, and one whose keys another tool has sorted. */
+static void the_schema_may_stand_anywhere(void)
+{
+    struct tare_buf text;
+    struct tare_error err = {0};
+    tare_buf_init(&text, (size_t)8 << 20);
+    tare_buf_add_text(&text, "{\"note\": \"\\\"schema\\\": \", \"rows\": [{\"schema\": \"tare.run/1\"}");
+    for (int i = 0; i < 400000; i++)
+        tare_buf_add_text(&text, ",{}");
+    tare_buf_add_text(&text, "]");
+    size_t length = text.length;
+    tare_buf_add_text(&text, "}");
+    CHECK_INT(load_text(text.data, text.length, &err), -1);
+    CHECK_TEXT(err.msg, "'t' is not a run: it is JSON without \"schema\": \"tare.run/1\"");
+    text.length = length;
+    tare_buf_add_text(&text, ",\"configurations\":[],\"timestamp\":\"2026-01-31T12:00:00Z\",\"unit\":\"a\","
+                             "\"schema\" : \"tare.run/1\"}");
+    CHECK_INT(load_text(text.data, text.length, &err), 0);
+    tare_buf_finish(&text);
 }
 
 static bool recognised(const char *text)
@@ -176,6 +197,7 @@ static void every_writer_survives_every_run(void)
 int main(void)
 {
     RUN(files_that_cannot_be_runs_are_refused_at_once);
+    RUN(the_schema_may_stand_anywhere);
     RUN(a_run_is_recognised_by_its_content);
     RUN(text_is_a_table);
     RUN(words_do_no_harm);

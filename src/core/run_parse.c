@@ -66,11 +66,20 @@ static int wrong_type(struct walk *walk, yyjson_val *value, const char *want)
     return bad(walk, "is %s where %s belongs", is, want);
 }
 
+static int too_large(struct walk *walk)
+{
+    struct tare_error err = {0};
+    tare_arena_check(&walk->run->arena, &err);
+    return tare_fail(walk->err, err.code, 0, "'%s': %s: %s", walk->name,
+                     walk->length ? walk->path : "the file",
+                     err.code == TARE_E_LIMIT ? "holds more than so short a file can mean" : err.msg);
+}
+
 static void *list_of(struct walk *walk, size_t count, size_t size)
 {
     void *items = tare_arena_array(&walk->run->arena, count, size);
     if (!items)
-        tare_arena_check(&walk->run->arena, walk->err);
+        too_large(walk);
     return items;
 }
 
@@ -223,7 +232,7 @@ static int read_machine(struct walk *walk, yyjson_val *value)
 {
     struct tare_machine *machine = tare_arena_alloc(&walk->run->arena, sizeof *machine);
     if (!machine)
-        return tare_arena_check(&walk->run->arena, walk->err);
+        return too_large(walk);
     if (!yyjson_is_obj(value))
         return wrong_type(walk, value, "an object");
     struct tare_error err;
@@ -286,7 +295,7 @@ static int keep(struct walk *walk, yyjson_val *key, yyjson_val *value, struct ta
 {
     struct tare_run_extra *extra = tare_arena_alloc(&walk->run->arena, sizeof *extra);
     if (!extra)
-        return tare_arena_check(&walk->run->arena, walk->err);
+        return too_large(walk);
     if (read_key(walk, key, &extra->key))
         return -1;
     extra->value = value;
@@ -381,7 +390,11 @@ int tare_run_read(const char *data, size_t length, const char *name, struct tare
     struct walk walk = {.run = run, .name = name, .err = err};
     if (read_shape(&walk, &tare_run_shape, root, run))
         goto out;
-    if (tare_arena_check(&run->arena, err) || tare_run_check(run, name, err))
+    if (run->arena.failed) {
+        too_large(&walk);
+        goto out;
+    }
+    if (tare_run_check(run, name, err))
         goto out;
     if (walk.kept) {
         run->document = doc;

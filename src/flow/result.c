@@ -3,11 +3,8 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/in.h"
-
-/* The largest run file we read: 10,000 configurations with all their samples. */
-#define RUN_CAP ((size_t)256 << 20)
+#include "report/run_report.h"
 
 static bool looks_like_json(const uint8_t *head, size_t length)
 {
@@ -19,16 +16,11 @@ static bool looks_like_json(const uint8_t *head, size_t length)
 
 static int load_run(struct tare_in *in, struct tare_result *ret_result, struct tare_error *err)
 {
-    struct tare_buf buf;
-    tare_buf_init(&buf, RUN_CAP);
-    int rc = tare_in_all(in, &buf, err);
-    struct tare_run *run = NULL;
-    if (rc == 0)
-        rc = tare_run_read(buf.data, buf.length, tare_in_name(in), &run, err);
-    tare_buf_finish(&buf);
-    if (rc == 0)
-        *ret_result = (struct tare_result){.run = run};
-    return rc;
+    struct tare_run *run;
+    if (tare_run_load(in, &run, err) < 0)
+        return -1;
+    *ret_result = (struct tare_result){.run = run};
+    return 0;
 }
 
 static int load_profile(const struct tare_reader *reader, struct tare_in *in, struct tare_result *ret_result,
