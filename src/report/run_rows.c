@@ -106,6 +106,15 @@ static const char *cpu_cell(struct tare_arena *arena, const struct tare_run_conf
     return tare_run_real_cell(arena, config->resources.cpu_use, 1);
 }
 
+/* What must be known before a row is believed. */
+static const char *status_cell(struct tare_arena *arena, const struct tare_run_config *config)
+{
+    (void)arena;
+    if (config->status == TARE_RUN_UNSTABLE)
+        return "unstable";
+    return config->decided.known && !config->decided.value ? "undecided" : "-";
+}
+
 /* One row per configuration that was measured, its keys first. */
 static void configs_grid(struct tare_run_make *make, const char *title, const char *note,
                          const struct figure *figures, size_t count)
@@ -174,14 +183,19 @@ static void configs_grids(struct tare_run_make *make)
     const char *rate = tare_arena_printf(make->arena, "%s/Sec", unit);
     char one[64];
     tare_run_unit_singular(make->run->unit, one, sizeof one);
-    const struct figure first[] = {
-        {rate, throughput_cell}, {"Latency (ms)", item_cell}, {"Memory (MB)", growth_cell}};
+    const struct figure first[] = {{rate, throughput_cell},
+                                   {"Latency (ms)", item_cell},
+                                   {"Memory (MB)", growth_cell},
+                                   {"Status", status_cell}};
+    size_t shown = sizeof first / sizeof first[0];
+    if (!any(make, &first[shown - 1]))
+        shown--;
     configs_grid(make, NULL,
                  tare_arena_printf(make->arena,
                                    "Latency is the mean per %s; memory is what the process gained while "
                                    "processing; 1 MB is 1,000,000 bytes.",
                                    one),
-                 first, sizeof first / sizeof first[0]);
+                 first, shown);
     const struct figure latency[] = {{rate, throughput_bounds_cell}, {"p50 (ms)", p50_cell},
                                      {"p99 (ms)", p99_cell},         {"Max (ms)", max_cell},
                                      {"Cold (ms)", cold_cell},       {"Samples", samples_cell},
