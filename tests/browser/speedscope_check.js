@@ -14,7 +14,7 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 function serve(file) {
   const root = path.join(path.dirname(require.resolve('speedscope/package.json')), 'dist', 'release');
   const server = http.createServer((request, response) => {
-    const name = decodeURIComponent(new URL(request.url, 'http://x').pathname);
+    const name = decodeURIComponent(request.url.split('?')[0]);
     const wanted = name === '/profile.json' ? file : path.join(root, name === '/' ? 'index.html' : path.normalize(name));
     fs.readFile(wanted, (error, data) => {
       response.writeHead(error ? 404 : 200, { 'content-type': TYPES[path.extname(wanted)] || 'application/octet-stream' });
