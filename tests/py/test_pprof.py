@@ -7,7 +7,10 @@ import gzip
 import re
 import shutil
 import subprocess
+import sys
+import zlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,8 +43,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
 
 def copy(tare: Path, source: Path, target: Path) -> str:
     """Read and write again; what was said about it."""
-    program = tare.parent.parent / "tests" / "pprof_copy"
-    done = subprocess.run([program, source, target], capture_output=True, text=True, check=False)
+    done = subprocess.run([tare, "report", source, "-o", target], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -182,3 +184,60 @@ def test_python_names_survive_the_pprof_tool(tare: Path, pprof: str, tmp_path: P
     flat = {line.split()[-1]: line.split()[0] for line in top.splitlines() if line.strip()[:1].isdigit()}
     assert flat == {"<module>": "10ns", "A.forward": "100ns", "B.forward": "1000ns", "<len>": "10000ns"}
     check_same(pprof, source, target)
+
+
+def packed(*parts: tuple[bytes, int]) -> bytes:
+    """gzip of each piece, so many times over."""
+    pack = zlib.compressobj(9, wbits=31)
+    out = bytearray()
+    for piece, times in parts:
+        for _ in range(times):
+            out += pack.compress(piece)
+    return bytes(out + pack.flush())
+
+
+MIB = 1 << 20
+TYPES = message(1, number(1, 1), number(2, 2))
+STRINGS = b"".join(message(6, text) for text in (b"", b"wall", b"nanoseconds"))
+DEEP = message(2, message(1, b"\x01" * MIB), number(2, 1))
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "zeros": lambda: packed((bytes(MIB), 1024)),
+    "strings": lambda: packed((TYPES + STRINGS, 1), (b"\x32\x00" * MIB, 200)),
+    "locations": lambda: packed((TYPES + STRINGS, 1), (b"\x22\x02\x08\x01" * MIB, 100)),
+    "unknown": lambda: packed((TYPES + STRINGS, 1), (message(99, bytes(MIB)), 1024)),
+    "claims": lambda: TYPES + STRINGS + varint(2 << 3 | 2) + varint(3 << 30),
+    "deep": lambda: packed((TYPES + STRINGS + message(4, number(1, 1)) + DEEP, 1)),
+    "cut": lambda: (TYPES + STRINGS + message(2, message(1, b"\x01" * 100), number(2, 1)))[:-9],
+    "no strings": lambda: TYPES + message(2, number(2, 1)),
+    "gzip of text": lambda: gzip.compress(b"This is no profile at all, but a letter.\n" * 99),
+    "empty gzip": lambda: gzip.compress(b""),
+    "cut gzip": lambda: gzip.compress(TYPES + STRINGS)[:-9],
+}
+
+LIMITS = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+use = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(done.returncode, use.ru_utime + use.ru_stime, use.ru_maxrss)
+sys.stderr.write(done.stderr)
+"""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_end_in_one_line(name: str, tare: Path, tmp_path: Path) -> None:
+    """Within a second of processor time, in less than 64 MiB, with exit status 2 and nothing left behind."""
+    source, target = tmp_path / "hostile", tmp_path / "out.pb.gz"
+    source.write_bytes(HOSTILE[name]())
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITS, tare, "report", source, "-o", target],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, seconds, peak_kib = done.stdout.split()
+    assert int(status) == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "hostile" in done.stderr
+    assert float(seconds) < 1
+    assert int(peak_kib) < 64 * 1024
+    assert [at.name for at in tmp_path.iterdir()] == ["hostile"]
