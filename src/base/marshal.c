@@ -177,7 +177,8 @@ static int read_float_text(struct tare_marshal *marshal, struct tare_marshal_tok
         return -1;
     token->kind = TARE_MARSHAL_REAL;
     struct tare_error inner;
-    if (memchr(token->text, '\0', token->length) || tare_real_parse(token->text, &token->real, &inner) < 0)
+    if (!token->text || memchr(token->text, '\0', token->length) ||
+        tare_real_parse(token->text, &token->real, &inner) < 0)
         return tare_fail(err, TARE_E_INPUT, 0, "'%s' is damaged: a float cannot be read",
                          tare_in_name(marshal->in));
     return 0;

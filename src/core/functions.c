@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/functions.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,6 +230,7 @@ static int tree_enter(struct collector *collector, const struct tare_walk *walk,
     struct tare_figures outermost = figures;
     outermost.primitive = figures.calls;
     outermost.total = totals[walk->node];
+    assert(collector->made.items); /* the map names only what was collected */
     bool outer = activity->items[callee]++ == 0;
     add_figures(&collector->made.items[callee].figures, outer ? &outermost : &figures);
 
@@ -246,6 +248,7 @@ static int tree_enter(struct collector *collector, const struct tare_walk *walk,
         activity->pairs = pairs;
         activity->pairs[pair] = 0;
     }
+    assert(activity->pairs && collector->made.pairs);
     outer = activity->pairs[pair]++ == 0;
     add_figures(&collector->made.pairs[pair].figures, outer ? &outermost : &figures);
     activity->open[walk->depth] = pair;

@@ -314,7 +314,7 @@ static int read_key(struct reader *reader, uint32_t *ret_function, struct tare_e
 {
     struct tare_marshal_token token;
     struct number line;
-    uint32_t ref, file, name;
+    uint32_t ref, file = TARE_NONE, name = TARE_NONE;
     if (next(reader, &token, &ref, err) < 0)
         return -1;
     if (token.kind == TARE_MARSHAL_END) {
