@@ -27,7 +27,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     **{room: NOUNS | {room} for room in COLLECTORS},
     "flow": FLOW,
     "cmd": FLOW | {"cmd"},
-    "python": FLOW,
+    "python": FLOW | {"cmd"},  # `python -m tare` is the command itself
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 
@@ -149,7 +149,7 @@ RULES: list[tuple[Callable[[Tree], list[str]], Tree]] = [
     (wrong_includes, {"src/judge/a.h": "", "src/report/b.c": '  #  include "judge/a.h"\n'}),
     (wrong_includes, {"src/flow/a.h": "", "src/report/b.c": '#include "base/x.h"\n#include "flow/a.h"\n'}),
     (wrong_includes, {"src/cmd/a.h": "", "src/flow/b.c": '#include "cmd/a.h"\n'}),
-    (wrong_includes, {"src/cmd/a.h": "", "python/tare/b.c": '#include "cmd/a.h"\n'}),
+    (wrong_includes, {"src/report/a.h": "", "src/core/b.c": '#include "report/a.h"\n'}),
     (wrong_includes, {"src/base/a.h": "", "src/base/a.c": '#include "a.h"\n'}),
     (wrong_includes, {"src/base/a.h": "", "src/base/a.c": "#include <base/a.h>\n"}),
     (wrong_includes, {"src/base/a.h": "", "src/core/a.c": '#include "base/gone.h"\n'}),
