@@ -49,7 +49,7 @@ static const struct tare_opt options[] = {
     {"strip-dirs", 0, TARE_OPT_FLAG, NULL, "Show file names without their folders",
      .offset = offsetof(struct values, strip_dirs)},
     {"json", 0, TARE_OPT_FLAG, NULL, "The same as -f json", .offset = offsetof(struct values, json)},
-    {NULL},
+    {.name = NULL},
 };
 
 static int subtract(struct tare_result *result, const struct values *values, struct tare_error *err)
