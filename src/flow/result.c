@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "base/in.h"
+#include "core/capture.h"
 #include "report/run_report.h"
+
+/* The largest capture: what its addresses reach. */
+#define CAPTURE_CAP ((size_t)32 << 30)
 
 static bool looks_like_json(const uint8_t *head, size_t length)
 {
@@ -37,6 +41,26 @@ static int load_profile(const struct tare_reader *reader, struct tare_in *in, st
     return 0;
 }
 
+static int load_capture(struct tare_in *in, struct tare_result *ret_result, struct tare_error *err)
+{
+    struct tare_buf buf;
+    struct tare_profile *profile = NULL;
+    struct tare_capture_info info;
+    tare_buf_init(&buf, CAPTURE_CAP);
+    int rc = tare_in_all(in, &buf, err);
+    if (rc == 0)
+        rc = tare_profile_create(0, &profile, err);
+    if (rc == 0)
+        rc = tare_capture_read(buf.data, buf.length, tare_in_name(in), 0, profile, &info, err);
+    tare_buf_finish(&buf);
+    if (rc < 0) {
+        tare_profile_destroy(profile);
+        return -1;
+    }
+    *ret_result = (struct tare_result){.profile = profile};
+    return 0;
+}
+
 /* What a reader says about the bytes becomes a sentence about the file. */
 static int name_file(struct tare_in *in, struct tare_error *err)
 {
@@ -53,6 +77,8 @@ static int load(struct tare_in *in, struct tare_result *ret_result, struct tare_
         return -1;
     if (length == 0)
         return tare_fail(err, TARE_E_INPUT, 0, "'%s' is empty", tare_in_name(in));
+    if (tare_capture_recognise(head, length))
+        return load_capture(in, ret_result, err);
     for (const struct tare_reader *const *reader = tare_readers; *reader; reader++)
         if ((*reader)->recognise(head, length, length < 4096))
             return load_profile(*reader, in, ret_result, err) < 0 ? name_file(in, err) : 0;

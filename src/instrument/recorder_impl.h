@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the recorder: its memory, and how the capture grows. Only src/instrument/recorder*.c includes this.
+ */
+#ifndef TARE_INSTRUMENT_RECORDER_IMPL_H
+#define TARE_INSTRUMENT_RECORDER_IMPL_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "core/capture.h"
+#include "instrument/recorder.h"
+
+enum {
+    TARE_RECORDER_CALLS_PER_CHUNK =
+        (TARE_CAPTURE_CHUNK - sizeof(struct tare_capture_chunk)) / sizeof(struct tare_capture_call),
+};
+
+/* A list of chunks that is being appended to. */
+struct chunk_list {
+    uint32_t *first; /* in the capture: where the list begins */
+    uint32_t last;   /* address of its newest chunk */
+};
+
+struct tare_recorder_thread {
+    /* What every event touches, together. */
+    unsigned char *base; /* the capture's mapping */
+    struct tare_capture_call *top, *stack_begin, *stack_end;
+    struct tare_capture_thread *record;
+    const struct tare_clock *clock;
+    uint64_t *slots; /* high half tag, low half node; 0 empty */
+    uint64_t slot_mask;
+    uint32_t node_count;
+    uint32_t lost_depth; /* calls that could not be put on the stack */
+
+    struct tare_recorder *recorder;
+    struct chunk_list nodes, stack;
+    uint32_t truncated; /* the node for calls without room */
+    uint32_t *segments; /* addresses of the stack's chunks, oldest first */
+    uint32_t segment_count, segment_now;
+    struct tare_recorder_thread *next;
+};
+
+struct tare_recorder {
+    struct tare_clock clock;
+    pthread_mutex_t lock; /* growing, registering */
+    char *folder, *path;
+    int fd;
+    unsigned char *base; /* reserved address space of cap bytes; mapped up to header->size */
+    uint64_t cap;
+    uint64_t next_chunk; /* offset of the first chunk never used */
+    uint32_t free_chunk; /* chunks to use again */
+    struct tare_capture_header *header;
+    struct chunk_list meta, frames, text, threads;
+    uint32_t truncated_frame;
+    struct tare_recorder_thread *list;
+};
+
+/** What lies at an address. */
+static inline void *at_address(const unsigned char *base, uint32_t address)
+{
+    union {
+        const unsigned char *given;
+        unsigned char *kept;
+    } memory = {.given = base};
+    return memory.kept + (uint64_t)address * TARE_CAPTURE_UNIT;
+}
+
+/** The address of something in the capture. */
+static inline uint32_t address_of(const unsigned char *base, const void *memory)
+{
+    return (uint32_t)((uint64_t)((const unsigned char *)memory - base) / TARE_CAPTURE_UNIT);
+}
+
+/** Make and map the file. */
+int recorder_file_open(struct tare_recorder *recorder, struct tare_error *err);
+
+/** Unmap and close; the file stays. */
+void recorder_file_close(struct tare_recorder *recorder);
+
+/** Make the file at least size bytes long. 0 or an errno. */
+int recorder_file_reach(struct tare_recorder *recorder, uint64_t size);
+
+/** Free a thread's own memory. */
+void recorder_thread_free(struct tare_recorder_thread *thread);
+
+/** Give a thread a new place in a new capture: an empty tree, nothing open. */
+int recorder_thread_renew(struct tare_recorder_thread *thread, int64_t tid, const char *name);
+
+/** A new chunk at the end of a list, under the lock. 0: no room. */
+uint32_t recorder_chunk_add(struct tare_recorder *recorder, struct chunk_list *list,
+                            enum tare_chunk_kind kind);
+
+/** Room for bytes in the newest chunk of a list, zeroed, not yet visible; then recorder_publish. NULL: no
+ * room. */
+void *recorder_room(struct tare_recorder *recorder, struct chunk_list *list, enum tare_chunk_kind kind,
+                    uint32_t bytes);
+
+/** Make what recorder_room gave visible to readers. */
+void recorder_publish(struct tare_recorder *recorder, const struct chunk_list *list, uint32_t bytes);
+
+#endif
