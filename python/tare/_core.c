@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "hook.h"
 
 struct core_state *core_state_of(PyObject *module)
 {
@@ -74,6 +75,11 @@ static PyMethodDef core_methods[] = {
     {"load", core_load, METH_O, "load(path)\n--\n\nRead a saved profile or run."},
     {"main", core_main, METH_O,
      "main(argv)\n--\n\nRun the command tare in this process; returns its exit status."},
+    {"start", hook_start, METH_VARARGS,
+     "start(folder, cap=0, c_functions=True)\n--\n\nRecord all calls of this process; returns the capture's "
+     "path."},
+    {"stop", hook_stop, METH_NOARGS, "stop()\n--\n\nEnd the recording; returns the capture's path."},
+    {"status", hook_status, METH_NOARGS, "status()\n--\n\nWhat the recording counted beside calls."},
     {NULL, NULL, 0, NULL},
 };
 

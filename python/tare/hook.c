@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hook.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+/* A table from pointer to frame: open addressing, a power of two of slots. */
+struct pointer_slot {
+    const void *key;
+    uint32_t frame;
+};
+
+struct pointer_table {
+    struct pointer_slot *slots;
+    size_t count, mask;
+};
+
+/*
+ * The one recording of this process. Global because the interpreter has one profiler per process too, and
+ * because a forked child must find it without asking anybody. Changed only while starting, stopping and
+ * forking.
+ */
+static struct {
+    struct tare_recorder *recorder;
+    uint32_t generation; /* counts recordings: what threads and code objects remember is of one of them */
+    Py_ssize_t code_extra;
+    bool prepared; /* code_extra, the thread key and the fork handler exist */
+    pthread_key_t key;
+    pthread_mutex_t lock; /* c_frames and kept */
+    struct pointer_table c_frames;
+    struct pointer_table codes; /* free-threaded builds: frames of code objects, which are kept alive */
+    uint64_t unmatched;         /* ends that had no beginning */
+    uint64_t skipped;           /* calls ended because an outer one did */
+} hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+enum { CACHE = 64 };
+
+/* What a thread remembers. */
+struct cache_slot {
+    const void *key;
+    uint32_t frame;
+};
+
+struct memory {
+    struct tare_recorder_thread *thread; /* NULL: there was no room for it */
+    uint32_t generation;
+    struct cache_slot c_frames[CACHE]; /* spare the lock */
+    struct cache_slot codes[CACHE];    /* the same for code objects, on free-threaded builds */
+};
+
+/* Initial-exec: one load, no call. The extension is loaded by dlopen, and glibc keeps room for such small
+ * needs. */
+static _Thread_local struct memory *mine __attribute__((tls_model("initial-exec")));
+
+static uint64_t pointer_hash(const void *key)
+{
+    return tare_hash_mix((uint64_t)(uintptr_t)key);
+}
+
+static uint32_t pointer_find(const struct pointer_table *table, const void *key)
+{
+    if (!table->slots)
+        return 0;
+    for (size_t at = pointer_hash(key) & table->mask;; at = (at + 1) & table->mask) {
+        if (table->slots[at].key == key)
+            return table->slots[at].frame;
+        if (!table->slots[at].key)
+            return 0;
+    }
+}
+
+static bool pointer_add(struct pointer_table *table, const void *key, uint32_t frame)
+{
+    if (!table->slots || (table->count + 1) * 2 > table->mask + 1) {
+        size_t have = table->slots ? table->mask + 1 : 0, want = have ? have * 2 : 256;
+        struct pointer_table grown = {.slots = calloc(want, sizeof *grown.slots), .mask = want - 1};
+        if (!grown.slots)
+            return false;
+        for (size_t i = 0; i < have; i++)
+            if (table->slots[i].key)
+                pointer_add(&grown, table->slots[i].key, table->slots[i].frame);
+        free(table->slots);
+        *table = grown;
+    }
+    size_t at = pointer_hash(key) & table->mask;
+    while (table->slots[at].key)
+        at = (at + 1) & table->mask;
+    table->slots[at] = (struct pointer_slot){key, frame};
+    table->count++;
+    return true;
+}
+
+static void pointer_clear(struct pointer_table *table)
+{
+    free(table->slots);
+    *table = (struct pointer_table){0};
+}
+
+/* The threading.Thread that knows this thread already. A new reference, or NULL. */
+static PyObject *thread_known(void)
+{
+    PyObject *key = PyUnicode_FromString("threading");
+    PyObject *threading = key ? PyImport_GetModule(key) : NULL;
+    PyObject *active = threading ? PyObject_GetAttrString(threading, "_active") : NULL;
+    PyObject *ident = PyLong_FromUnsignedLong(PyThread_get_thread_ident());
+    PyObject *thread = NULL;
+    if (active && ident && PyDict_Check(active))
+        thread = Py_XNewRef(PyDict_GetItemWithError(active, ident));
+    Py_XDECREF(key);
+    Py_XDECREF(threading);
+    Py_XDECREF(active);
+    Py_XDECREF(ident);
+    return thread;
+}
+
+/* The threading.Thread that is just beginning: its own method is what runs first. A new reference, or NULL.
+ */
+static PyObject *thread_beginning(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *locals = frame ? PyObject_GetAttrString((PyObject *)(void *)frame, "f_locals") : NULL;
+    PyObject *self = locals ? PyMapping_GetItemString(locals, "self") : NULL;
+    Py_XDECREF(locals);
+    return self;
+}
+
+/* The name of this thread. A new reference, or NULL. */
+static PyObject *thread_name(void)
+{
+    PyObject *thread = thread_known();
+    if (!thread) {
+        PyErr_Clear();
+        thread = thread_beginning();
+    }
+    PyObject *name = thread ? PyObject_GetAttrString(thread, "_name") : NULL;
+    Py_XDECREF(thread);
+    if (name && !PyUnicode_Check(name))
+        Py_CLEAR(name);
+    return name;
+}
+
+static struct tare_recorder_thread *thread_begin(void)
+{
+    if (!mine) {
+        mine = calloc(1, sizeof *mine);
+        if (!mine || pthread_setspecific(hook.key, mine) != 0) {
+            free(mine);
+            mine = NULL;
+            return NULL;
+        }
+    }
+    *mine = (struct memory){.generation = hook.generation};
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *name = thread_name();
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    int64_t tid = (int64_t)syscall(SYS_gettid);
+    if (!text)
+        text = tid == getpid() ? "MainThread" : "Thread";
+    mine->thread = tare_recorder_thread_begin(hook.recorder, tid, text);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return mine->thread;
+}
+
+struct tare_recorder_thread *hook_thread(void)
+{
+    if (mine && mine->generation == hook.generation)
+        return mine->thread;
+    return hook.recorder ? thread_begin() : NULL;
+}
+
+/* A thread that recorded ends. */
+static void thread_over(void *memory)
+{
+    struct memory *over = memory;
+    if (over->generation == hook.generation && over->thread && hook.recorder)
+        tare_recorder_thread_end(over->thread);
+    free(over);
+    mine = NULL;
+}
+
+static uint32_t code_register(PyCodeObject *code)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    struct tare_recorder_frame frame = {
+        .kind = TARE_FRAME_PYTHON,
+        .name = PyUnicode_AsUTF8(code->co_name),
+        .file = PyUnicode_AsUTF8(code->co_filename),
+        .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
+#if PY_VERSION_HEX >= 0x030b0000
+        .qualname = PyUnicode_AsUTF8(code->co_qualname),
+#endif
+    };
+    uint32_t made = tare_recorder_frame(hook.recorder, &frame);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return made;
+}
+
+#ifdef Py_GIL_DISABLED
+/* Without the GIL the extra field of a code object is not safe on every version: a table, and codes that stay
+ * alive. */
+uint32_t hook_code_frame(PyCodeObject *code)
+{
+    struct cache_slot *recent = &mine->codes[(uintptr_t)code / 64 % CACHE];
+    if (recent->key == code)
+        return recent->frame;
+    pthread_mutex_lock(&hook.lock);
+    uint32_t frame = pointer_find(&hook.codes, code);
+    if (!frame) {
+        frame = code_register(code);
+        if (pointer_add(&hook.codes, code, frame))
+            Py_INCREF(code);
+    }
+    pthread_mutex_unlock(&hook.lock);
+    *recent = (struct cache_slot){code, frame};
+    return frame;
+}
+#else
+#if PY_VERSION_HEX >= 0x030c0000
+#define code_extra_index PyUnstable_Eval_RequestCodeExtraIndex
+#define code_extra_get   PyUnstable_Code_GetExtra
+#define code_extra_set   PyUnstable_Code_SetExtra
+#else
+#define code_extra_index _PyEval_RequestCodeExtraIndex
+#define code_extra_get   _PyCode_GetExtra
+#define code_extra_set   _PyCode_SetExtra
+#endif
+
+uint32_t hook_code_frame(PyCodeObject *code)
+{
+    /* The extra holds both words: the generation it is of, and the frame. */
+    void *extra = NULL;
+    code_extra_get((PyObject *)code, hook.code_extra, &extra);
+    uint64_t known = (uint64_t)(uintptr_t)extra;
+    if (known >> 32 == hook.generation)
+        return (uint32_t)known;
+    uint32_t frame = code_register(code);
+    extra = (void *)(uintptr_t)((uint64_t)hook.generation << 32 | frame);
+    if (code_extra_set((PyObject *)code, hook.code_extra, extra) < 0)
+        PyErr_Clear();
+    return frame;
+}
+#endif
+
+/* The name that cProfile gives a C function. A new reference, or NULL. */
+static PyObject *c_name(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
+{
+    PyObject *self = self_arg, *owner = NULL;
+    if (PyCFunction_Check(object)) {
+        self = PyCFunction_GET_SELF(object);
+        owner = ((PyCFunctionObject *)(void *)object)->m_module;
+    }
+    if (!self || PyModule_Check(self)) {
+        PyObject *module = owner && PyModule_Check(owner) ? PyModule_GetNameObject(owner) : Py_XNewRef(owner);
+        PyObject *name = module && PyUnicode_Check(module)
+                             ? PyUnicode_FromFormat("<built-in method %U.%s>", module, method->ml_name)
+                             : PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
+        Py_XDECREF(module);
+        return name;
+    }
+    PyObject *short_name = PyUnicode_FromString(method->ml_name);
+    PyObject *found = short_name ? _PyType_Lookup(Py_TYPE(self), short_name) : NULL;
+    PyObject *name = found ? PyObject_Repr(found) : NULL;
+    Py_XDECREF(short_name);
+    if (name)
+        return name;
+    PyErr_Clear();
+    return PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
+}
+
+static uint32_t c_register(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *name = c_name(method, object, self_arg);
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    struct tare_recorder_frame frame = {
+        .kind = TARE_FRAME_BUILTIN, .name = text ? text : method->ml_name, .file = "~"};
+    uint32_t made = tare_recorder_frame(hook.recorder, &frame);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return made;
+}
+
+uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
+{
+    /* Definitions are static data of their modules: the pointer is the function. */
+    struct cache_slot *recent = &mine->c_frames[(uintptr_t)method / sizeof *method % CACHE];
+    if (recent->key == method)
+        return recent->frame;
+    pthread_mutex_lock(&hook.lock);
+    uint32_t frame = pointer_find(&hook.c_frames, method);
+    pthread_mutex_unlock(&hook.lock);
+    if (!frame) {
+        /* Naming it may take other locks, so it happens outside ours; of two threads that race, one is found
+         * again. */
+        uint32_t made = c_register(method, object, self_arg);
+        pthread_mutex_lock(&hook.lock);
+        frame = pointer_find(&hook.c_frames, method);
+        if (!frame && pointer_add(&hook.c_frames, method, made))
+            frame = made;
+        pthread_mutex_unlock(&hook.lock);
+        if (!frame)
+            frame = made;
+    }
+    *recent = (struct cache_slot){method, frame};
+    return frame;
+}
+
+void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound)
+{
+    uint32_t left = tare_recorder_leave_frame(thread, frame, unwound);
+    if (left > 1)
+        __atomic_fetch_add(&hook.skipped, left - 1, __ATOMIC_RELAXED);
+    else if (left == 0 && tare_recorder_depth(thread))
+        __atomic_fetch_add(&hook.unmatched, 1, __ATOMIC_RELAXED);
+}
+
+/* In a forked child, before anything else runs: a capture of its own, or none. */
+static void forked(void)
+{
+    pthread_mutex_init(&hook.lock, NULL);
+    if (!hook.recorder)
+        return;
+    struct tare_error err;
+    struct tare_recorder_thread *thread = mine && mine->generation == hook.generation ? mine->thread : NULL;
+    if (tare_recorder_forked(hook.recorder, thread, &err) == 0)
+        return;
+    /* No room: the child runs on, unrecorded. What the recorder still holds is left alone. */
+    hook.recorder = NULL;
+    hook.generation++;
+}
+
+static int prepare(void)
+{
+    if (hook.prepared)
+        return 0;
+#ifndef Py_GIL_DISABLED
+    hook.code_extra = code_extra_index(NULL);
+    if (hook.code_extra < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "this interpreter has no room left for data of code objects");
+        return -1;
+    }
+#endif
+    if (pthread_key_create(&hook.key, thread_over) != 0 || pthread_atfork(NULL, NULL, forked) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    hook.prepared = true;
+    return 0;
+}
+
+PyObject *hook_start(PyObject *module, PyObject *args)
+{
+    const char *folder;
+    unsigned long long cap = 0;
+    int c_functions = 1;
+    const struct core_state *state = core_state_of(module);
+    if (!PyArg_ParseTuple(args, "s|Kp", &folder, &cap, &c_functions))
+        return NULL;
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return PyErr_Format(state->error, "tare records the main interpreter only, and this is another one");
+    if (hook.recorder)
+        return PyErr_Format(state->error, "this process is recorded already");
+    if (prepare() < 0)
+        return NULL;
+    struct tare_recorder_options options = {.folder = folder, .cap = cap};
+    struct tare_recorder *recorder;
+    struct tare_error err;
+    if (tare_recorder_create(&options, &recorder, &err) < 0)
+        return core_raise(state, &err, NULL);
+    hook.recorder = recorder;
+    hook.generation++;
+    hook.unmatched = hook.skipped = 0;
+    if (hook_events_start(module, c_functions) < 0) {
+        hook.recorder = NULL;
+        hook.generation++;
+        tare_recorder_destroy(recorder);
+        return NULL;
+    }
+    return PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
+}
+
+PyObject *hook_stop(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    if (!hook.recorder)
+        return PyErr_Format(core_state_of(module)->error, "nothing is being recorded");
+    hook_events_stop();
+    struct tare_recorder *recorder = hook.recorder;
+    PyObject *path = PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
+    hook.recorder = NULL;
+    hook.generation++;
+    tare_recorder_destroy(recorder);
+    pointer_clear(&hook.c_frames);
+#ifdef Py_GIL_DISABLED
+    for (size_t i = 0; hook.codes.slots && i <= hook.codes.mask; i++)
+        Py_XDECREF((PyObject *)(uintptr_t)hook.codes.slots[i].key);
+#endif
+    pointer_clear(&hook.codes);
+    return path;
+}
+
+PyObject *hook_status(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return Py_BuildValue("{s:O,s:K,s:K}", "recording", hook.recorder ? Py_True : Py_False, "unmatched",
+                         (unsigned long long)hook.unmatched, "skipped", (unsigned long long)hook.skipped);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hooks: Python's calls into a recorder. One recorder per process, on the main interpreter only. hook.c
+ * knows frames, threads and forks; how the interpreter reports calls is in hook_monitoring.c (CPython 3.12
+ * and later) or hook_setprofile.c (3.10, 3.11), of which the build picks one.
+ *
+ * The profiled program must not notice: callbacks never raise, never run Python code on the path of a call,
+ * and keep the pending exception as it is.
+ */
+#ifndef TARE_PYTHON_HOOK_H
+#define TARE_PYTHON_HOOK_H
+
+#include "core_module.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "instrument/recorder.h"
+
+struct hook_options {
+    const char *folder;
+    uint64_t cap;
+    bool c_functions; /* record calls of C functions too */
+};
+
+/** The thread's recorder; NULL while nothing is recorded, or when this thread has no room. */
+struct tare_recorder_thread *hook_thread(void);
+
+/** The frame of a code object. hook_thread has answered on this thread before. */
+uint32_t hook_code_frame(PyCodeObject *code);
+
+/** The frame of a C function. method: its definition, the key. object: a PyCFunction or a method descriptor;
+ * self_arg: what the descriptor is called on, or NULL. */
+uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg);
+
+/** A call of that frame ends: the innermost open call, or, when something was missed, the nearest one of that
+ * frame. */
+void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound);
+
+/** Start and stop reporting. Implemented by the file that the build picked. */
+int hook_events_start(PyObject *module, bool c_functions);
+void hook_events_stop(void);
+
+/** start(folder, cap, c_functions) and stop(): functions of the module. */
+PyObject *hook_start(PyObject *module, PyObject *args);
+PyObject *hook_stop(PyObject *module, PyObject *unused);
+
+/** Anything that should be known about the recording: how many events came without a match, and so on. */
+PyObject *hook_status(PyObject *module, PyObject *unused);
+
+#endif

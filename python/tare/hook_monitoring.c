@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPython 3.12 and later: sys.monitoring, with callbacks in C, under a free tool id that is not the
+ * profiler's, so that the program's own cProfile, coverage or sys.setprofile work as they would without us.
+ * Events are per interpreter: all threads are seen. Generators and coroutines leave when they yield and enter
+ * again when they are resumed, as cProfile counts them.
+ */
+#include "hook.h"
+
+#include <string.h>
+
+enum { TOOL_PROFILER = 2, TOOL_COUNT = 6 };
+
+/* The state of the events; one per process, see hook.c. */
+static struct {
+    PyObject *monitoring; /* the module sys.monitoring */
+    PyObject *missing;    /* sys.monitoring.MISSING */
+    int tool;
+    bool c_functions;
+} events = {.tool = -1};
+
+static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (thread)
+        tare_recorder_enter(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (thread)
+        tare_recorder_enter(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_leave(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (thread)
+        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (thread)
+        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true);
+    Py_RETURN_NONE;
+}
+
+/* The definition behind a callable that cProfile would count: a built-in function, or a method descriptor
+ * called on something. */
+static const PyMethodDef *c_method(PyObject *callable, PyObject *first_arg)
+{
+    if (PyCFunction_Check(callable))
+        return ((PyCFunctionObject *)(void *)callable)->m_ml;
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && first_arg != events.missing)
+        return ((PyMethodDescrObject *)(void *)callable)->d_method;
+    return NULL;
+}
+
+/* Its arguments: code, offset, callable, first argument. */
+static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    const PyMethodDef *method = c_method(args[2], args[3]);
+    struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
+    if (thread)
+        tare_recorder_enter(thread, hook_c_frame(method, args[2], args[3]), false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    const PyMethodDef *method = c_method(args[2], args[3]);
+    struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
+    if (thread)
+        hook_leave(thread, hook_c_frame(method, args[2], args[3]), false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    const PyMethodDef *method = c_method(args[2], args[3]);
+    struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
+    if (thread)
+        hook_leave(thread, hook_c_frame(method, args[2], args[3]), true);
+    Py_RETURN_NONE;
+}
+
+#define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+
+/* An event, its callback, and whether it belongs to C functions. */
+static struct event {
+    PyMethodDef method; /* its name is the event's in sys.monitoring.events */
+    bool c_function;
+} table[] = {
+    {{"PY_START", FASTCALL(on_enter), NULL}, false},  {{"PY_RESUME", FASTCALL(on_resume), NULL}, false},
+    {{"PY_THROW", FASTCALL(on_resume), NULL}, false}, {{"PY_RETURN", FASTCALL(on_leave), NULL}, false},
+    {{"PY_YIELD", FASTCALL(on_leave), NULL}, false},  {{"PY_UNWIND", FASTCALL(on_unwind), NULL}, false},
+    {{"CALL", FASTCALL(on_call), NULL}, true},        {{"C_RETURN", FASTCALL(on_c_return), NULL}, true},
+    {{"C_RAISE", FASTCALL(on_c_raise), NULL}, true},
+};
+
+enum { EVENTS = sizeof table / sizeof table[0] };
+
+/* Take a tool id that nobody has: the unnamed ones first, then those with a name, never the profiler's. */
+static int tool_take(void)
+{
+    static const int order[] = {4, 3, 5, 1, 0};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        PyObject *done = PyObject_CallMethod(events.monitoring, "use_tool_id", "is", order[i], "tare");
+        if (done) {
+            Py_DECREF(done);
+            return order[i];
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError))
+            return -1;
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError, "every tool id of sys.monitoring is taken, so calls cannot be seen");
+    return -1;
+}
+
+/* The number of an event; -1 with an exception. */
+static long event_number(const char *name)
+{
+    PyObject *all = PyObject_GetAttrString(events.monitoring, "events");
+    PyObject *number = all ? PyObject_GetAttrString(all, name) : NULL;
+    long value = number ? PyLong_AsLong(number) : -1;
+    Py_XDECREF(all);
+    Py_XDECREF(number);
+    return value;
+}
+
+/* Register (or with NULL, take away) a callback. */
+static int register_callback(long event, PyObject *callback)
+{
+    PyObject *done = PyObject_CallMethod(events.monitoring, "register_callback", "ilO", events.tool, event,
+                                         callback ? callback : Py_None);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static int set_events(long set)
+{
+    PyObject *done = PyObject_CallMethod(events.monitoring, "set_events", "il", events.tool, set);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static int register_all(PyObject *module, long *ret_set)
+{
+    long set = 0;
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (table[i].c_function && !events.c_functions)
+            continue;
+        long number = event_number(table[i].method.ml_name);
+        PyObject *callback = number < 0 ? NULL : PyCFunction_New(&table[i].method, module);
+        if (!callback || register_callback(number, callback) < 0) {
+            Py_XDECREF(callback);
+            return -1;
+        }
+        Py_DECREF(callback);
+        /* C_RETURN and C_RAISE come with CALL and cannot be asked for on their own. */
+        if (strncmp(table[i].method.ml_name, "C_", 2) != 0)
+            set |= number;
+    }
+    *ret_set = set;
+    return 0;
+}
+
+int hook_events_start(PyObject *module, bool c_functions)
+{
+    events.c_functions = c_functions;
+    PyObject *sys = PyImport_ImportModule("sys");
+    events.monitoring = sys ? PyObject_GetAttrString(sys, "monitoring") : NULL;
+    events.missing = events.monitoring ? PyObject_GetAttrString(events.monitoring, "MISSING") : NULL;
+    Py_XDECREF(sys);
+    if (!events.missing)
+        return -1;
+    events.tool = tool_take();
+    long set = 0;
+    if (events.tool < 0)
+        return -1;
+    if (register_all(module, &set) < 0 || set_events(set) < 0) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        hook_events_stop();
+        PyErr_Restore(type, value, trace);
+        return -1;
+    }
+    return 0;
+}
+
+void hook_events_stop(void)
+{
+    if (events.tool < 0)
+        return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    set_events(0);
+    for (size_t i = 0; i < EVENTS; i++) {
+        long number = event_number(table[i].method.ml_name);
+        if (number >= 0)
+            register_callback(number, NULL);
+    }
+    Py_XDECREF(PyObject_CallMethod(events.monitoring, "free_tool_id", "i", events.tool));
+    events.tool = -1;
+    Py_CLEAR(events.monitoring);
+    Py_CLEAR(events.missing);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPython 3.10 and 3.11: the C profile hook, per thread. Threads that exist are given it when recording
+ * starts; new ones get it through threading.setprofile, whose function hands over to the C hook at its first
+ * event. A program that calls sys.setprofile replaces ours on that thread: what follows there is not seen,
+ * and a test of the hook says so.
+ */
+#include "hook.h"
+
+#include <frameobject.h>
+
+static struct {
+    PyObject *starter; /* what threading.setprofile was given */
+    bool c_functions;
+    bool on;
+} events;
+
+/* Not in the headers of the limited API, but exported by 3.10 and 3.11: the hook for another thread. */
+int _PyEval_SetProfile(PyThreadState *tstate, Py_tracefunc func, PyObject *arg);
+
+static const PyMethodDef *c_method(PyObject *callable)
+{
+    return PyCFunction_Check(callable) ? ((PyCFunctionObject *)(void *)callable)->m_ml : NULL;
+}
+
+/* Has this frame run before: is it a generator or coroutine taken up again? */
+static bool resumed(PyFrameObject *frame, const PyCodeObject *code)
+{
+    if (!(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)))
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    return PyFrame_GetLasti(frame) > code->_co_firsttraceable * (int)sizeof(_Py_CODEUNIT);
+#else
+    return frame->f_lasti >= 0;
+#endif
+}
+
+static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    (void)self;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (!thread)
+        return 0;
+    switch (what) {
+    case PyTrace_CALL: {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        tare_recorder_enter(thread, hook_code_frame(code), resumed(frame, code));
+        Py_DECREF(code);
+        break;
+    }
+    case PyTrace_RETURN: {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        hook_leave(thread, hook_code_frame(code), arg == NULL);
+        Py_DECREF(code);
+        break;
+    }
+    case PyTrace_C_CALL:
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION: {
+        const PyMethodDef *method = events.c_functions ? c_method(arg) : NULL;
+        if (!method)
+            break;
+        uint32_t id = hook_c_frame(method, arg, NULL);
+        if (what == PyTrace_C_CALL)
+            tare_recorder_enter(thread, id, false);
+        else
+            hook_leave(thread, id, what == PyTrace_C_EXCEPTION);
+        break;
+    }
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* The first event of a new thread, as threading.setprofile reports it: install the C hook and tell it of this
+ * event. */
+static PyObject *on_first(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    if (count < 3 || !events.on || !PyFrame_Check(args[0]))
+        Py_RETURN_NONE;
+    PyEval_SetProfile(on_event, NULL);
+    if (PyUnicode_CompareWithASCIIString(args[1], "call") == 0)
+        on_event(NULL, (PyFrameObject *)(void *)args[0], PyTrace_CALL, Py_None);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef first_method = {"tare_first_event", (PyCFunction)(void (*)(void))on_first, METH_FASTCALL,
+                                   NULL};
+
+/* threading.setprofile(function or None). */
+static int set_for_new_threads(PyObject *function)
+{
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *done = threading ? PyObject_CallMethod(threading, "setprofile", "O", function) : NULL;
+    Py_XDECREF(threading);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static void set_for_threads(Py_tracefunc function)
+{
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    for (PyThreadState *t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t))
+        if (_PyEval_SetProfile(t, function, NULL) < 0)
+            PyErr_Clear();
+}
+
+int hook_events_start(PyObject *module, bool c_functions)
+{
+    events.c_functions = c_functions;
+    events.starter = PyCFunction_New(&first_method, module);
+    if (!events.starter || set_for_new_threads(events.starter) < 0) {
+        Py_CLEAR(events.starter);
+        return -1;
+    }
+    events.on = true;
+    set_for_threads(on_event);
+    return 0;
+}
+
+void hook_events_stop(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    events.on = false;
+    set_for_threads(NULL);
+    if (set_for_new_threads(Py_None) < 0)
+        PyErr_Clear();
+    Py_CLEAR(events.starter);
+    PyErr_Restore(type, value, trace);
+}
