@@ -35,18 +35,23 @@ static struct tare_profile *read_text(const char *text)
 }
 
 /* What the writer makes of a profile; free() it. */
-static char *written(const struct tare_profile *profile, const char *column)
+static char *viewed(const struct tare_profile *profile, const struct tare_view *view)
 {
     struct tare_out out;
     struct tare_error err = {0};
-    struct tare_view view = {.column = column};
     tare_out_init_memory(&out, 1 << 20);
-    tare_writer_folded.write(profile, &view, &out);
+    tare_writer_folded.write(profile, view, &out);
     CHECK_INT(tare_out_commit(&out, &err), 0);
     CHECK_TEXT(err.msg, "");
     char *text = strdup(out.buf.data);
     tare_out_finish(&out);
     return text;
+}
+
+static char *written(const struct tare_profile *profile, const char *column)
+{
+    struct tare_view view = {.column = column};
+    return viewed(profile, &view);
 }
 
 /* Read, write, and compare. */
@@ -308,6 +313,28 @@ static void estimates_say_so(void)
     tare_profile_destroy(pairs);
 }
 
+static void view_chooses_stacks(void)
+{
+    struct tare_profile *profile = read_text("m;f (x/a.py:1);g 1\nm;f (y/a.py:1);h 2\nm;g;k 4\nm 8\n");
+    struct tare_view view = {.match = "g"};
+    char *got = viewed(profile, &view);
+    CHECK_TEXT(got, "m;f (x/a.py:1);g 1\nm;g;k 4\n");
+    free(got);
+    view = (struct tare_view){.match = "y/a.py:0(f)"};
+    got = viewed(profile, &view);
+    CHECK_TEXT(got, "m;f (y/a.py:1);h 2\n");
+    free(got);
+    view = (struct tare_view){.strip_dirs = true};
+    got = viewed(profile, &view);
+    CHECK_TEXT(got, "m 8\nm;f (a.py:1);g 1\nm;f (a.py:1);h 2\nm;g;k 4\n");
+    free(got);
+    view = (struct tare_view){.match = "nobody"};
+    got = viewed(profile, &view);
+    CHECK_TEXT(got, "");
+    free(got);
+    tare_profile_destroy(profile);
+}
+
 static void unknown_column_is_an_error(void)
 {
     struct tare_profile *profile = read_text("a 1\n");
@@ -336,6 +363,7 @@ int main(void)
     RUN(names_cannot_break_the_format);
     RUN(threads_are_first_frames_when_there_are_two);
     RUN(estimates_say_so);
+    RUN(view_chooses_stacks);
     RUN(unknown_column_is_an_error);
     return check_done();
 }

@@ -54,6 +54,10 @@ static void write_sample(void)
     tare_json_int(&json, 3);
     tare_json_end(&json);
     tare_json_end(&json);
+    tare_json_record(&json);
+    tare_json_put_int(&json, "a", 1);
+    tare_json_put_int(&json, "b", 2);
+    tare_json_end(&json);
     tare_json_end(&json);
     tare_json_end(&json);
 }
@@ -63,7 +67,7 @@ static void on_one_line(void)
     begin(0);
     write_sample();
     ends_as("{\"name\":\"x\",\"none\":null,\"low\":-9223372036854775808,\"high\":18446744073709551615,"
-            "\"yes\":true,\"empty\":{},\"list\":[0.1,[1,[2,3]]]}");
+            "\"yes\":true,\"empty\":{},\"list\":[0.1,[1,[2,3]],{\"a\":1,\"b\":2}]}");
 }
 
 static void indented(void)
@@ -72,7 +76,7 @@ static void indented(void)
     write_sample();
     ends_as("{\n  \"name\": \"x\",\n  \"none\": null,\n  \"low\": -9223372036854775808,\n"
             "  \"high\": 18446744073709551615,\n  \"yes\": true,\n  \"empty\": {},\n"
-            "  \"list\": [\n    0.1,\n    [1, [2, 3]]\n  ]\n}");
+            "  \"list\": [\n    0.1,\n    [1, [2, 3]],\n    {\"a\": 1, \"b\": 2}\n  ]\n}");
 }
 
 static void strings_are_escaped(void)

@@ -3,29 +3,42 @@
 
 #include <stdlib.h>
 
+/* Where a node went, and whether its values count. */
+struct moved {
+    uint32_t node;
+    bool counts;
+};
+
+static struct moved move_node(struct tare_profile *dst, const struct tare_profile *src,
+                              const struct tare_reframe *how, const struct tare_node *node,
+                              struct moved parent)
+{
+    const struct tare_frame *frame = tare_profile_frame_at(src, node->frame);
+    uint32_t to = how->frames[node->frame];
+    uint32_t line = how->line ? how->line(frame, node->line) : 0;
+    return (struct moved){
+        .node = to == TARE_NONE ? parent.node : tare_profile_child(dst, parent.node, to, line),
+        .counts = parent.counts || (how->wanted && how->wanted[node->frame]),
+    };
+}
+
 int tare_reframe(struct tare_profile *dst, const struct tare_profile *src, const struct tare_reframe *how,
                  struct tare_error *err)
 {
     uint32_t count = tare_profile_nodes(src);
     uint32_t columns = tare_profile_columns(src);
-    uint32_t *moved = malloc(count * sizeof *moved);
+    struct moved *moved = calloc(count, sizeof *moved);
     if (!moved)
         return tare_fail_memory(err);
+    moved[0] = (struct moved){.counts = !how->wanted};
     for (uint32_t n = 0; n < count; n++) {
         const struct tare_node *node = tare_profile_node_at(src, n);
-        if (n == 0) {
-            moved[n] = 0;
-        } else {
-            const struct tare_frame *frame = tare_profile_frame_at(src, node->frame);
-            uint32_t line = how->line ? how->line(frame, node->line) : 0;
-            uint32_t to = how->frames[node->frame];
-            uint32_t parent = moved[node->parent];
-            moved[n] = to == TARE_NONE ? parent : tare_profile_child(dst, parent, to, line);
-        }
+        if (n)
+            moved[n] = move_node(dst, src, how, node, moved[node->parent]);
         const int64_t *values = tare_profile_values(src, n);
-        for (uint32_t c = 0; c < columns; c++)
+        for (uint32_t c = 0; c < columns && moved[n].counts; c++)
             if (values[c] && how->columns[c] != TARE_NONE)
-                tare_profile_add(dst, moved[n], how->columns[c], values[c]);
+                tare_profile_add(dst, moved[n].node, how->columns[c], values[c]);
     }
     free(moved);
     return tare_profile_check(dst, err);

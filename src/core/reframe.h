@@ -7,6 +7,7 @@
 #ifndef TARE_CORE_REFRAME_H
 #define TARE_CORE_REFRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@
 struct tare_reframe {
     const uint32_t *frames;  /* of src -> of dst; TARE_NONE: such a node melts into its parent */
     const uint32_t *columns; /* of src -> of dst; TARE_NONE: left out */
+    /* Per frame of src: values count only at or below one of these; NULL: everywhere. */
+    const bool *wanted;
     /* Which line a node keeps; NULL: none does. */
     uint32_t (*line)(const struct tare_frame *frame, uint32_t line);
 };

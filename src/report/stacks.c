@@ -77,14 +77,17 @@ static uint32_t root_frame(struct tare_profile *to, const struct tare_profile *f
 }
 
 static uint32_t function_frame(struct tare_profile *to, const struct tare_profile *from,
-                               const struct tare_frame *frame)
+                               const struct tare_frame *frame, bool strip_dirs)
 {
     struct tare_frame copy = tare_reframe_copy(to, from, frame);
+    const char *file = tare_profile_text(from, frame->file), *slash = strrchr(file, '/');
     copy.flags = 0;
+    if (strip_dirs && slash)
+        copy.file = tare_profile_intern(to, slash + 1);
     if (copy.qualname)
         copy.name = copy.qualname;
     copy.qualname = 0;
-    if (strcmp(tare_profile_text(from, frame->file), "~") == 0)
+    if (strcmp(file, "~") == 0)
         copy.file = 0; /* cProfile's way to say that there is none */
     if (!copy.name && frame->address) {
         char address[24];
@@ -96,22 +99,33 @@ static uint32_t function_frame(struct tare_profile *to, const struct tare_profil
     return tare_profile_frame(to, &copy);
 }
 
+/* Does a function's "file:line(name)" contain the text? */
+static bool is_wanted(const struct tare_profile *profile, const struct tare_frame *frame, const char *text,
+                      struct tare_buf *label)
+{
+    tare_buf_clear(label);
+    tare_buf_printf(label, "%s:%" PRIu32 "(%s)", tare_profile_text(profile, frame->file), frame->first_line,
+                    tare_profile_text(profile, frame->qualname ? frame->qualname : frame->name));
+    return strstr(label->data, text) != NULL;
+}
+
 static uint32_t line_without_first_line(const struct tare_frame *frame, uint32_t line)
 {
     return frame->first_line ? 0 : line;
 }
 
-static int simplify(struct tare_profile *to, const struct tare_profile *from, bool keep_lines,
-                    struct tare_error *err)
+static int simplify(struct tare_profile *to, const struct tare_profile *from, const struct tare_view *view,
+                    bool keep_lines, struct tare_error *err)
 {
     uint32_t frame_count = tare_profile_frames(from);
     uint32_t columns[TARE_COLUMNS_MAX];
     uint32_t *frames = malloc(((size_t)frame_count + 1) * sizeof *frames);
+    bool *wanted = calloc((size_t)frame_count + 1, sizeof *wanted);
     struct tare_buf name, first;
     tare_buf_init(&name, NAME_BYTES);
     tare_buf_init(&first, NAME_BYTES);
     int rc = -1;
-    if (!frames) {
+    if (!frames || !wanted) {
         tare_fail_memory(err);
         goto out;
     }
@@ -122,15 +136,21 @@ static int simplify(struct tare_profile *to, const struct tare_profile *from, bo
     for (uint32_t f = 0; f < frame_count; f++) {
         const struct tare_frame *frame = tare_profile_frame_at(from, f);
         if (frame->kind != TARE_FRAME_ROOT)
-            frames[f] = function_frame(to, from, frame);
+            frames[f] = function_frame(to, from, frame, view->strip_dirs);
         else
             frames[f] = threads ? root_frame(to, from, frame, &name) : TARE_NONE;
+        wanted[f] = view->match && is_wanted(from, frame, view->match, &name);
     }
     struct tare_reframe how = {
-        .frames = frames, .columns = columns, .line = keep_lines ? line_without_first_line : NULL};
+        .frames = frames,
+        .columns = columns,
+        .wanted = view->match ? wanted : NULL,
+        .line = keep_lines ? line_without_first_line : NULL,
+    };
     rc = tare_reframe(to, from, &how, err);
 out:
     free(frames);
+    free(wanted);
     tare_buf_finish(&name);
     tare_buf_finish(&first);
     return rc;
@@ -193,7 +213,8 @@ static int choose_column(struct tare_stacks *stacks, const struct tare_profile *
     const struct tare_profile *profile = stacks->profile;
     struct tare_view asked = *view;
     /* With the times below it, a stack's tottime is its cumtime. */
-    if (asked.column && tare_profile_meta_const(original)->kind == TARE_PROFILE_PAIRS &&
+    uint32_t kind = tare_profile_meta_const(original)->kind;
+    if ((kind == TARE_PROFILE_PAIRS || kind == TARE_PROFILE_DIFF_PAIRS) && asked.column &&
         strcmp(asked.column, "cumtime") == 0)
         asked.column = "tottime";
     stacks->column = tare_view_column(&asked, profile, err);
@@ -220,7 +241,8 @@ int tare_stacks_init(struct tare_stacks *stacks, const struct tare_profile *prof
         goto out;
     if (estimate)
         from = estimate;
-    if (tare_profile_create(0, &made.profile, err) < 0 || simplify(made.profile, from, keep_lines, err) < 0)
+    if (tare_profile_create(0, &made.profile, err) < 0 ||
+        simplify(made.profile, from, view, keep_lines, err) < 0)
         goto out;
     const struct tare_profile_meta *said = tare_profile_meta_const(from);
     uint32_t column = tare_profile_intern(made.profile, tare_profile_text(from, said->default_column));

@@ -4,7 +4,9 @@
  * a view does not tell apart are one. A frame is its name (the qualified one if known), file and first line;
  * lines inside a function, addresses and inlining are gone. Thread roots keep the labels that name a thread
  * (process, thread, rank, worker), as the name of a frame, and only if there are at least two of them. Caller
- * pairs are turned into an estimated tree. Immutable once made; then thread-safe.
+ * pairs are turned into an estimated tree. Of what the view asks for, match keeps only stacks that pass
+ * through such a function, and strip_dirs merges functions that only their folders told apart. Immutable once
+ * made; then thread-safe.
  */
 #ifndef TARE_REPORT_STACKS_H
 #define TARE_REPORT_STACKS_H

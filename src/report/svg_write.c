@@ -301,6 +301,10 @@ static void put_heading(struct svg *svg)
     }
     if (tare_stacks_estimated(stacks))
         tare_out_text(out, ", " TARE_PAIRS_ESTIMATED);
+    if (svg->view->match) {
+        tare_out_text(out, ", only stacks with ");
+        tare_svg_label(out, svg->view->match, strlen(svg->view->match), COLUMN_COLUMNS);
+    }
     tare_out_text(out, "</text>\n");
 }
 
