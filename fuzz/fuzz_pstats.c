@@ -89,9 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (once.buf.length != twice.buf.length || memcmp(once.buf.data, twice.buf.data, once.buf.length) != 0))
         abort();
     const struct tare_writer *const writers[] = {&tare_writer_table, &tare_writer_callers,
-                                                 &tare_writer_callees};
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
-        write_view(writers[i], profile, &text);
+                                                 &tare_writer_callees, NULL};
+    for (const struct tare_writer *const *writer = writers; *writer; writer++) {
+        write_view(*writer, profile, &text);
         tare_out_finish(&text);
     }
     check_estimate(profile);

@@ -30,6 +30,23 @@ static void add_figures(struct tare_figures *to, const struct tare_figures *from
     add(&to->total, from->total);
 }
 
+enum { ROOM = 64, SLOTS = 256 }; /* to begin with */
+
+static int collector_init(struct collector *collector, const struct tare_profile *profile,
+                          struct tare_error *err)
+{
+    *collector = (struct collector){.made = {.profile = profile}};
+    collector->made.items = calloc(ROOM, sizeof *collector->made.items);
+    collector->made.pairs = calloc(ROOM, sizeof *collector->made.pairs);
+    collector->item_slots = calloc(SLOTS, sizeof *collector->item_slots);
+    collector->pair_slots = calloc(SLOTS, sizeof *collector->pair_slots);
+    collector->item_room = collector->pair_room = ROOM;
+    collector->item_mask = collector->pair_mask = SLOTS - 1;
+    if (!collector->made.items || !collector->made.pairs || !collector->item_slots || !collector->pair_slots)
+        return tare_fail_memory(err);
+    return 0;
+}
+
 static void collector_finish(struct collector *collector)
 {
     free(collector->item_slots);
@@ -43,10 +60,15 @@ static uint64_t item_hash(const struct tare_function *item)
     return tare_hash_mix(tare_hash_bytes(item->file, item->file_length) + hash * 31 + item->line);
 }
 
+static bool text_equal(const char *a, const char *b, size_t length)
+{
+    return length == 0 || (a && b && memcmp(a, b, length) == 0);
+}
+
 static bool item_equal(const struct tare_function *a, const struct tare_function *b)
 {
     return a->line == b->line && a->name_length == b->name_length && a->file_length == b->file_length &&
-           memcmp(a->name, b->name, a->name_length) == 0 && memcmp(a->file, b->file, a->file_length) == 0;
+           text_equal(a->name, b->name, a->name_length) && text_equal(a->file, b->file, a->file_length);
 }
 
 static uint64_t pair_hash(const struct tare_function_pair *pair)
@@ -64,7 +86,7 @@ static void *grown(void *array, uint32_t *room, uint32_t index, size_t size, str
         tare_fail(err, TARE_E_LIMIT, 0, "a profile has at most %u functions or pairs", TARE_NONE / 4);
         return NULL;
     }
-    uint32_t more = *room ? *room * 2 : 64;
+    uint32_t more = *room * 2;
     void *moved = realloc(array, more * size);
     if (moved)
         *room = more;
@@ -76,11 +98,14 @@ static void *grown(void *array, uint32_t *room, uint32_t index, size_t size, str
 /* Twice as many slots, all empty; the caller puts its entries back. */
 static int slots_grow(uint32_t **slots, uint32_t *mask, struct tare_error *err)
 {
-    uint32_t size = *slots ? (*mask + 1) * 2 : 256;
+    uint32_t size = (*mask + 1) * 2;
+    uint32_t *more = calloc(size, sizeof *more);
+    if (!more)
+        return tare_fail_memory(err);
     free(*slots);
-    *slots = calloc(size, sizeof **slots);
-    *mask = *slots ? size - 1 : 0;
-    return *slots ? 0 : tare_fail_memory(err);
+    *slots = more;
+    *mask = size - 1;
+    return 0;
 }
 
 static void slots_put(uint32_t *slots, uint32_t mask, uint64_t hash, uint32_t index)
@@ -97,20 +122,18 @@ static int collect_item(struct collector *collector, const struct tare_function 
 {
     struct tare_functions *made = &collector->made;
     uint64_t hash = item_hash(item);
-    if (collector->item_slots) {
-        uint64_t at = hash & collector->item_mask;
-        for (uint32_t slot; (slot = collector->item_slots[at]); at = (at + 1) & collector->item_mask) {
-            if (item_equal(&made->items[slot - 1], item)) {
-                *ret_index = slot - 1;
-                return 0;
-            }
+    uint64_t at = hash & collector->item_mask;
+    for (uint32_t slot; (slot = collector->item_slots[at]); at = (at + 1) & collector->item_mask) {
+        if (item_equal(&made->items[slot - 1], item)) {
+            *ret_index = slot - 1;
+            return 0;
         }
     }
     void *items = grown(made->items, &collector->item_room, made->count, sizeof *made->items, err);
     if (!items)
         return -1;
     made->items = items;
-    if (!collector->item_slots || made->count >= collector->item_mask / 2) {
+    if (made->count >= collector->item_mask / 2) {
         if (slots_grow(&collector->item_slots, &collector->item_mask, err) < 0)
             return -1;
         for (uint32_t i = 0; i < made->count; i++)
@@ -129,21 +152,19 @@ static int collect_pair(struct collector *collector, uint32_t caller, uint32_t c
     struct tare_functions *made = &collector->made;
     struct tare_function_pair pair = {.caller = caller, .callee = callee};
     uint64_t hash = pair_hash(&pair);
-    if (collector->pair_slots) {
-        uint64_t at = hash & collector->pair_mask;
-        for (uint32_t slot; (slot = collector->pair_slots[at]); at = (at + 1) & collector->pair_mask) {
-            const struct tare_function_pair *old = &made->pairs[slot - 1];
-            if (old->caller == caller && old->callee == callee) {
-                *ret_index = slot - 1;
-                return 0;
-            }
+    uint64_t at = hash & collector->pair_mask;
+    for (uint32_t slot; (slot = collector->pair_slots[at]); at = (at + 1) & collector->pair_mask) {
+        const struct tare_function_pair *old = &made->pairs[slot - 1];
+        if (old->caller == caller && old->callee == callee) {
+            *ret_index = slot - 1;
+            return 0;
         }
     }
     void *pairs = grown(made->pairs, &collector->pair_room, made->pair_count, sizeof pair, err);
     if (!pairs)
         return -1;
     made->pairs = pairs;
-    if (!collector->pair_slots || made->pair_count >= collector->pair_mask / 2) {
+    if (made->pair_count >= collector->pair_mask / 2) {
         if (slots_grow(&collector->pair_slots, &collector->pair_mask, err) < 0)
             return -1;
         for (uint32_t i = 0; i < made->pair_count; i++)
@@ -261,11 +282,13 @@ static int derive(struct collector *collector, uint32_t *map, struct tare_error 
     const struct tare_profile *profile = collector->made.profile;
     uint32_t calls = tare_profile_find_column(profile, "calls");
     struct tare_tree tree = {0};
-    struct activity activity = {0};
+    struct activity activity = {.pair_room = ROOM, .open_room = ROOM};
     int64_t *totals = NULL;
     int rc = -1;
     activity.items = calloc((size_t)tare_profile_frames(profile) + 1, sizeof *activity.items);
-    if (!activity.items) {
+    activity.pairs = calloc(ROOM, sizeof *activity.pairs);
+    activity.open = calloc(ROOM, sizeof *activity.open);
+    if (!activity.items || !activity.pairs || !activity.open) {
         rc = tare_fail_memory(err);
         goto out;
     }
@@ -378,10 +401,14 @@ static void mark_unlisted(struct tare_functions *made)
 static int strip(struct collector *collector, struct tare_error *err)
 {
     struct tare_functions *made = &collector->made;
-    struct collector stripped = {.made = {.profile = made->profile, .column = made->column}};
-    stripped.made.has_calls = made->has_calls;
+    struct collector stripped;
+    uint32_t *map = NULL;
     int rc = -1;
-    uint32_t *map = malloc(((size_t)made->count + 1) * sizeof *map);
+    if (collector_init(&stripped, made->profile, err) < 0)
+        goto out;
+    stripped.made.column = made->column;
+    stripped.made.has_calls = made->has_calls;
+    map = malloc(((size_t)made->count + 1) * sizeof *map);
     if (!map) {
         rc = tare_fail_memory(err);
         goto out;
@@ -432,11 +459,14 @@ static uint32_t choose_column(const struct tare_profile *profile)
 int tare_functions_init(struct tare_functions *functions, const struct tare_profile *profile, uint32_t column,
                         bool strip_dirs, struct tare_error *err)
 {
-    struct collector collector = {.made = {.profile = profile}};
+    struct collector collector;
     bool pairs = tare_profile_meta_const(profile)->kind == TARE_PROFILE_PAIRS;
     uint32_t frames = tare_profile_frames(profile);
+    uint32_t *map = NULL;
     int rc = -1;
-    uint32_t *map = malloc(((size_t)frames + 1) * sizeof *map);
+    if (collector_init(&collector, profile, err) < 0)
+        goto out;
+    map = malloc(((size_t)frames + 1) * sizeof *map);
     if (!map) {
         rc = tare_fail_memory(err);
         goto out;

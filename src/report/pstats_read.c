@@ -165,8 +165,10 @@ static int read_text(struct reader *reader, uint32_t *ret_string, struct tare_er
     if (token.kind != TARE_MARSHAL_TEXT)
         return fail_shape(reader, "a name", err);
     uint32_t string = tare_profile_string(reader->profile, token.text, token.length);
-    if (string == TARE_NONE)
-        return tare_profile_check(reader->profile, err);
+    if (string == TARE_NONE) {
+        tare_profile_check(reader->profile, err);
+        return -1;
+    }
     keep(reader, ref, REF_TEXT, string);
     if (token.interned) {
         uint32_t *text = table_add(&reader->texts, sizeof *text, err);
@@ -313,7 +315,7 @@ static int find_function(struct reader *reader, uint32_t file, uint32_t line, ui
 static int read_key(struct reader *reader, uint32_t *ret_function, struct tare_error *err)
 {
     struct tare_marshal_token token;
-    struct number line;
+    struct number line = {0};
     uint32_t ref, file = TARE_NONE, name = TARE_NONE;
     if (next(reader, &token, &ref, err) < 0)
         return -1;
@@ -412,7 +414,7 @@ static int read_callers(struct reader *reader, uint32_t callee, struct tare_erro
 static int read_function(struct reader *reader, uint32_t function, struct tare_error *err)
 {
     struct tare_marshal_token token;
-    struct tare_figures figures;
+    struct tare_figures figures = {0};
     uint32_t ref;
     uint32_t *listed = table_add(&reader->listed, sizeof *listed, err);
     if (!listed)
