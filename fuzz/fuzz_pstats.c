@@ -43,7 +43,7 @@ static void write_view(const struct tare_writer *writer, const struct tare_profi
         abort();
 }
 
-/* Past 2^52 nanoseconds (52 days) a double no longer tells one from the next. */
+/* Past 2^51 nanoseconds (26 days) a double of seconds no longer tells one from the next. */
 static bool is_exact(const struct tare_profile *profile)
 {
     struct tare_functions functions;
@@ -52,11 +52,11 @@ static bool is_exact(const struct tare_profile *profile)
         abort();
     bool exact = true;
     for (uint32_t i = 0; i < functions.count; i++)
-        exact = exact && functions.items[i].figures.self < (int64_t)1 << 52 &&
-                functions.items[i].figures.total < (int64_t)1 << 52;
+        exact = exact && functions.items[i].figures.self < (int64_t)1 << 51 &&
+                functions.items[i].figures.total < (int64_t)1 << 51;
     for (uint32_t i = 0; i < functions.pair_count; i++)
-        exact = exact && functions.pairs[i].figures.self < (int64_t)1 << 52 &&
-                functions.pairs[i].figures.total < (int64_t)1 << 52;
+        exact = exact && functions.pairs[i].figures.self < (int64_t)1 << 51 &&
+                functions.pairs[i].figures.total < (int64_t)1 << 51;
     tare_functions_finish(&functions);
     return exact;
 }

@@ -126,6 +126,27 @@ static void pairs_survive(void)
     tare_profile_destroy(profile);
 }
 
+/* Weeks, in nanoseconds, use all digits of a double: reading and writing again must not wander off. */
+static void long_times_stay(void)
+{
+    struct tare_out once, twice;
+    struct tare_profile *profile;
+    for (double seconds = 1e5; seconds < 2.2e6; seconds = seconds * 1.37 + 0.123456789) {
+        begin(&once);
+        put_figures(&once, 5, 1, 1, seconds, seconds);
+        RAW(&once, "{00");
+        for (int trip = 0; trip < 3; trip++) {
+            CHECK_INT(read_bytes(once.buf.data, once.buf.length, &profile, NULL), 0);
+            CHECK_REAL((double)tare_profile_values(profile, 1)[3], round(seconds * 1e9), 0);
+            write_profile(profile, &twice);
+            tare_profile_destroy(profile);
+            tare_out_finish(&once);
+            once = twice;
+        }
+        tare_out_finish(&once);
+    }
+}
+
 /* References, interned and short texts, small tuples, floats as text, integers as long, bare callers. */
 static void every_form_is_read(void)
 {
@@ -481,6 +502,7 @@ static void values_have_a_table(void)
 int main(void)
 {
     RUN(pairs_survive);
+    RUN(long_times_stay);
     RUN(every_form_is_read);
     RUN(impossible_figures_are_refused);
     RUN(wrong_shapes_are_refused);

@@ -4,6 +4,8 @@
  * are written as they are. Values that are no times (samples, bytes) stand where seconds do, one for one, and
  * a profile that does not count calls has 0 of them: pstats leaves the columns per call empty then.
  */
+#include <math.h>
+
 #include "base/marshal.h"
 #include "core/functions.h"
 #include "report/report.h"
@@ -16,14 +18,22 @@ static void put_key(struct tare_out *out, const struct tare_function *function)
     tare_marshal_put_text(out, function->name, function->name_length);
 }
 
+/* The float that cProfile makes of its nanoseconds; for times so long (weeks) that another float is nearer,
+ * that one, so that reading gives the same time again. */
+static double to_seconds(int64_t value, double scale)
+{
+    double seconds = (double)value * scale, per_second = round(1 / scale);
+    return round(seconds * per_second) == (double)value ? seconds : (double)value / per_second;
+}
+
 /* In an entry primitive calls come first, in its callers all calls do. */
 static void put_figures(struct tare_out *out, int64_t first, int64_t second,
                         const struct tare_figures *figures, double scale)
 {
     tare_marshal_put_int(out, first);
     tare_marshal_put_int(out, second);
-    tare_marshal_put_real(out, (double)figures->self * scale);
-    tare_marshal_put_real(out, (double)figures->total * scale);
+    tare_marshal_put_real(out, to_seconds(figures->self, scale));
+    tare_marshal_put_real(out, to_seconds(figures->total, scale));
 }
 
 static void pstats_write(const struct tare_profile *profile, const struct tare_view *view,
