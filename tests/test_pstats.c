@@ -131,7 +131,7 @@ static void long_times_stay(void)
 {
     struct tare_out once, twice;
     struct tare_profile *profile;
-    for (double seconds = 1e5; seconds < 2.2e6; seconds = seconds * 1.37 + 0.123456789) {
+    for (double seconds = 1e6; seconds < 8e6; seconds += 98765) {
         begin(&once);
         put_figures(&once, 5, 1, 1, seconds, seconds);
         RAW(&once, "{00");
