@@ -18,6 +18,7 @@ enum {
     LINE_BYTES = 1 << 20, /* a stack 10,000 frames deep still fits */
     DEPTH_MAX = 16384,
     DECIMALS_MAX = 9,
+    PEEK_BYTES = 4096,
 };
 
 /* One line taken apart; text belongs to the buffer it was read into. */
@@ -133,26 +134,39 @@ static int refuse(const struct folded *folded, const char *what, struct tare_err
                      tare_in_name(folded->in), folded->number, what);
 }
 
+/* One line, without its end, goes to folded->line; *ret_last if the input ends with it. */
+static int read_line(struct folded *folded, bool *ret_last, struct tare_error *err)
+{
+    tare_buf_clear(&folded->line);
+    for (;;) {
+        const uint8_t *data;
+        size_t length;
+        if (tare_in_peek(folded->in, PEEK_BYTES, &data, &length, err) < 0)
+            return -1;
+        const uint8_t *newline = length ? memchr(data, '\n', length) : NULL;
+        size_t part = newline ? (size_t)(newline - data) : length;
+        if (part && memchr(data, 0, part))
+            return refuse(folded, "it holds a zero byte", err);
+        if (part > LINE_BYTES - folded->line.length)
+            return tare_fail(err, TARE_E_LIMIT, 0, "'%s' line %" PRIu64 " is longer than %d bytes",
+                             tare_in_name(folded->in), folded->number, LINE_BYTES);
+        tare_buf_add(&folded->line, data, part);
+        if (tare_in_skip(folded->in, newline ? part + 1 : part, err) < 0)
+            return -1;
+        if (newline || length == 0) {
+            *ret_last = length == 0;
+            return tare_buf_check(&folded->line, err);
+        }
+    }
+}
+
 /* The next line that has something to read goes to folded->line; folded->ended at the end. */
 static int next_line(struct folded *folded, struct tare_error *err)
 {
     for (;;) {
-        int byte;
-        tare_buf_clear(&folded->line);
+        bool last;
         folded->number++;
-        while (true) {
-            if (tare_in_byte(folded->in, &byte, err) < 0)
-                return -1;
-            if (byte < 0 || byte == '\n')
-                break;
-            if (byte == 0)
-                return refuse(folded, "it holds a zero byte", err);
-            if (folded->line.length == LINE_BYTES)
-                return tare_fail(err, TARE_E_LIMIT, 0, "'%s' line %" PRIu64 " is longer than %d bytes",
-                                 tare_in_name(folded->in), folded->number, LINE_BYTES);
-            tare_buf_add_byte(&folded->line, (uint8_t)byte);
-        }
-        if (tare_buf_check(&folded->line, err) < 0)
+        if (read_line(folded, &last, err) < 0)
             return -1;
         const char *text = folded->line.data;
         if (folded->number == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -161,7 +175,7 @@ static int next_line(struct folded *folded, struct tare_error *err)
             return 0;
         if (strncmp(text, estimated_mark, sizeof estimated_mark - 1) == 0)
             folded->estimated = true;
-        if (byte < 0) {
+        if (last) {
             folded->ended = true;
             return 0;
         }
