@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # pip_install.sh [--chroot DIR] PYTHON: `pip install .` in a fresh environment of PYTHON, with the system's
-# shared libraries, then the smoke test. The build's own needs come from the wheelhouse.
+# shared libraries, then the smoke test and
+# the tests of the package. The build's own needs come from the wheelhouse.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +28,11 @@ export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1 CCACHE_DIR="${CCACHE_DIR:-/var/
 export PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/wheelhouse" PIP_DISABLE_PIP_VERSION_CHECK=1
 "$work/venv/bin/pip" install "$work/source"
 cd "$work"
-PATH="$work/venv/bin:$PATH" "$work/venv/bin/python" source/tests/wheel_smoke.py
+export PATH="$work/venv/bin:$PATH"
+python source/tests/wheel_smoke.py
+# What differs from one interpreter to the next is tested on each.
+pip install --quiet pytest
+python -m pytest -q -p no:cacheprovider source/tests/py/test_package.py source/tests/py/test_hooks.py
 INSTALL
 
 if [ -z "$chroot" ]; then

@@ -36,6 +36,7 @@ declare_steps() {
   step unit_clang 600 build_clang
   step build_asan 600 packages
   step unit_asan 900 build_asan
+  step tsan 600 packages
   step tidy 900 build_clang
   step wheel 300 static tools
   step bare_chroot 300 wheel
@@ -108,6 +109,14 @@ meson_test() {
 step_unit_gcc() { meson_test gcc; }
 step_unit_clang() { meson_test clang "$TOOLS/bin/meson"; }
 step_unit_asan() { meson_test asan; }
+
+# What several threads write without a lock, under ThreadSanitizer; only that is built.
+step_tsan() {
+  local dir=$BUILD/tsan
+  [ -d "$dir/meson-private" ] || CC="ccache clang" /usr/bin/meson setup "$dir" -Dwerror=true -Db_sanitize=thread -Db_lundef=false
+  ninja -C "$dir" tests/test_recorder
+  TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_recorder"
+}
 
 # The package as a user's environment would hold it, beside the tools that the Python tests use.
 step_site() {

@@ -8,6 +8,7 @@ primitive calls of every function must be equal, but for the two that switch the
 from __future__ import annotations
 
 import os
+import site
 import subprocess
 import sys
 import textwrap
@@ -428,6 +429,10 @@ def test_a_fork_records_into_a_file_of_its_own(tmp_path: Path) -> None:
     assert len({pid for pid, _ in found}) == 2
 
 
+@pytest.mark.skipif(
+    not any((Path(folder) / "tareprof.pth").exists() for folder in site.getsitepackages()),
+    reason="tare is on the path but not installed: pip install . does that",
+)
 def test_children_are_reached_by_the_environment_alone(tmp_path: Path) -> None:
     code = """
     import subprocess, sys
