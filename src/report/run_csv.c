@@ -75,7 +75,7 @@ static void put_estimate(struct csv *csv, const struct tare_run_estimate *estima
 
 static void put_estimate_head(struct csv *csv, const char *name)
 {
-    char bound[NAME_SIZE];
+    char bound[NAME_SIZE + sizeof "_lower"];
     put_text(csv, name);
     snprintf(bound, sizeof bound, "%s_lower", name);
     put_text(csv, bound);
