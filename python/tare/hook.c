@@ -334,8 +334,10 @@ static void forked(void)
         return;
     struct tare_error err;
     struct tare_recorder_thread *thread = mine && mine->generation == hook.generation ? mine->thread : NULL;
-    if (tare_recorder_forked(hook.recorder, thread, &err) == 0)
+    if (tare_recorder_forked(hook.recorder, thread, &err) == 0) {
+        hook_describe_fork(hook.recorder);
         return;
+    }
     /* No room: the child runs on, unrecorded. What the recorder still holds is left alone. */
     hook.recorder = NULL;
     hook.generation++;
@@ -379,6 +381,7 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     struct tare_error err;
     if (tare_recorder_create(&options, &recorder, &err) < 0)
         return core_raise(state, &err, NULL);
+    hook_describe(recorder, folder);
     hook.recorder = recorder;
     hook.generation++;
     hook.unmatched = hook.skipped = 0;

@@ -41,6 +41,10 @@ void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwoun
 int hook_events_start(PyObject *module, bool c_functions);
 void hook_events_stop(void);
 
+/** Keep what is known about this process in its capture; after fork, what is different. */
+void hook_describe(struct tare_recorder *recorder, const char *folder);
+void hook_describe_fork(struct tare_recorder *recorder);
+
 /** start(folder, cap, c_functions) and stop(): functions of the module. */
 PyObject *hook_start(PyObject *module, PyObject *args);
 PyObject *hook_stop(PyObject *module, PyObject *unused);

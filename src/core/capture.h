@@ -128,8 +128,9 @@ bool tare_capture_recognise(const void *head, size_t length);
 /**
  * Read a capture into an empty profile, with the columns calls/count, resumes/count, unwinds/count,
  * wall/nanoseconds and, if calls were open, open/count: those are closed at death_ticks (0: at the last
- * event) and counted as calls. Each thread is a root with the labels process, thread and tid. The writer may
- * still be alive, but data must be a copy that does not change.
+ * event) and counted as calls. Each thread is a root with the labels process, thread and tid, and role, rank
+ * and local_rank where the metadata say them. The writer may still be alive, but data must be a copy that
+ * does not change.
  */
 int tare_capture_read(const void *data, size_t size, const char *name, uint64_t death_ticks,
                       struct tare_profile *profile, struct tare_capture_info *ret_info,

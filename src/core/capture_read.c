@@ -6,6 +6,10 @@
 
 #include "core/capture.h"
 
+/* Metadata that tells processes apart: labels of each thread, too. */
+static const char *const label_keys[] = {"role", "rank", "local_rank"};
+enum { LABEL_KEYS = sizeof label_keys / sizeof label_keys[0] };
+
 /* The columns, in the order they are added. */
 enum { CALLS, RESUMES, UNWINDS, WALL, OPEN };
 
@@ -23,6 +27,7 @@ struct reading {
     struct tare_capture_header header;
     uint64_t death_ticks;
     uint32_t open_calls;
+    uint32_t label_values[LABEL_KEYS]; /* texts; 0: not said */
 };
 
 static int damaged(const struct reading *r, struct tare_error *err, const char *what)
@@ -179,12 +184,17 @@ static int64_t to_ns(const struct reading *r, uint64_t ticks)
 static uint32_t thread_root(const struct reading *r, const struct tare_capture_thread *thread)
 {
     struct tare_profile *profile = r->profile;
-    struct tare_label labels[3] = {
+    struct tare_label labels[3 + LABEL_KEYS] = {
         {.key = tare_profile_intern(profile, "process"), .numeric = 1, .number = r->header.pid},
         {.key = tare_profile_intern(profile, "thread"), .text = text_to(r, thread->name)},
         {.key = tare_profile_intern(profile, "tid"), .numeric = 1, .number = thread->tid},
     };
-    return tare_profile_root(profile, tare_profile_labels(profile, labels, 3));
+    size_t count = 3;
+    for (size_t i = 0; i < LABEL_KEYS; i++)
+        if (r->label_values[i])
+            labels[count++] = (struct tare_label){.key = tare_profile_intern(profile, label_keys[i]),
+                                                  .text = r->label_values[i]};
+    return tare_profile_root(profile, tare_profile_labels(profile, labels, count));
 }
 
 static int node_keep(struct reading *r, uint32_t node, struct tare_error *err)
@@ -305,6 +315,10 @@ static int read_meta(struct reading *r, struct tare_error *err)
             uint32_t pair[2];
             memcpy(pair, list.items + i * sizeof pair, sizeof pair);
             uint32_t key = text_to(r, pair[0]), value = text_to(r, pair[1]);
+            /* The last one counts: a forked process adds its own to what it inherited. */
+            for (size_t k = 0; k < LABEL_KEYS; k++)
+                if (strcmp(tare_profile_text(r->profile, key), label_keys[k]) == 0)
+                    r->label_values[k] = value;
             size_t key_length = tare_profile_text_length(r->profile, key);
             size_t value_length = tare_profile_text_length(r->profile, value);
             char *line = malloc(key_length + 2 + value_length);
