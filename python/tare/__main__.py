@@ -8,5 +8,9 @@ from tare._core import main
 
 if __name__ == "__main__":
     # The work is done in C, where Python's handler would not be heard until the end.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(main(["tare", *sys.argv[1:]]))
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"]:
+        arguments[1:1] = ["--python", sys.executable]  # this one, unless another is named
+    sys.exit(main(["tare", *arguments]))

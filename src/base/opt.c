@@ -13,6 +13,7 @@ static const struct tare_opt no_options[] = {{.name = NULL}};
 
 struct parser {
     const struct tare_opt *options;
+    const struct tare_opt_pass *pass;
     char *const *argv;
     int argc, at; /* at: the next argument to look at */
     struct tare_arena *arena;
@@ -274,6 +275,37 @@ static void take_rest(struct parser *parser)
         parser->operands[parser->operand_count++] = parser->argv[parser->at++];
 }
 
+static bool among(const char *letters, char letter)
+{
+    return letters && letter && strchr(letters, letter);
+}
+
+/* "-O", "-uB", "-X dev", "-Xdev", "-um MODULE": kept as they are. 1 if the text was such, 0 if it is an
+ * option of this table. */
+static int take_passed(struct parser *parser, const char *text)
+{
+    const struct tare_opt_pass *pass = parser->pass;
+    const char *at = text + 1;
+    if (!pass || find_letter(parser->options, *at) ||
+        !(among(pass->flags, *at) || among(pass->values, *at) || among(pass->rest, *at)))
+        return 0;
+    while (among(pass->flags, *at))
+        at++;
+    if (*at && !among(pass->values, *at) && !among(pass->rest, *at))
+        return tare_fail(parser->err, TARE_E_USAGE, 0, "'-%c' cannot stand in '%.40s': give it by itself",
+                         *at, text);
+    parser->operands[parser->operand_count++] = text;
+    if (!*at)
+        return 1;
+    if (!at[1] && parser->at == parser->argc)
+        return tare_fail(parser->err, TARE_E_USAGE, 0, "option '-%c' needs a value", *at);
+    if (!at[1])
+        parser->operands[parser->operand_count++] = parser->argv[parser->at++];
+    if (among(pass->rest, *at))
+        take_rest(parser);
+    return 1;
+}
+
 static int parse_all(struct parser *parser, bool stop_at_operand)
 {
     while (parser->at < parser->argc) {
@@ -288,7 +320,11 @@ static int parse_all(struct parser *parser, bool stop_at_operand)
         } else if (text[1] == '-') {
             rc = take_long(parser, text);
         } else {
-            rc = take_letters(parser, text);
+            rc = take_passed(parser, text);
+            if (rc == 0)
+                rc = take_letters(parser, text);
+            else if (rc == 1)
+                rc = 0;
         }
         if (rc != 0)
             return rc;
@@ -301,6 +337,7 @@ int tare_opt_parse(const struct tare_opt_page *page, int argc, char *const *argv
 {
     struct parser parser = {
         .options = page->options ? page->options : no_options,
+        .pass = page->pass,
         .argv = argv,
         .argc = argc,
         .arena = arena,

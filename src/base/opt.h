@@ -59,6 +59,14 @@ struct tare_opt {
     size_t offset;                       /* where the value goes in the command's struct */
 };
 
+/* Letters that belong to the program a command starts. They stay among the operands as they were typed, with
+ * their values, so that what is handed on is what was given; a row of the table with the same letter wins. */
+struct tare_opt_pass {
+    const char *flags;  /* take nothing */
+    const char *values; /* take a value, attached or the next argument */
+    const char *rest;   /* as those, and everything behind them belongs to that program too */
+};
+
 /* What a command's help, man page section and completion are made from. */
 struct tare_opt_page {
     const char *name;    /* "report"; "" for the program itself */
@@ -67,7 +75,8 @@ struct tare_opt_page {
     const char *about; /* paragraphs, separated by an empty line; lines that start with a space are examples;
                           may be NULL */
     const struct tare_opt *options;
-    bool stop_at_operand; /* what follows the first operand belongs to another program */
+    bool stop_at_operand;             /* what follows the first operand belongs to another program */
+    const struct tare_opt_pass *pass; /* may be NULL */
 };
 
 /**

@@ -22,7 +22,8 @@
  * declare it below, and add it to the table in dispatch.c and to src/cmd/meson.build. Help, the man page and
  * the completions follow by themselves.
  *
- * SIGPIPE is ignored while a command runs: a command that starts programs gives it back to them. Commands
+ * SIGPIPE is ignored while a command runs: a command that starts programs gives it to them
+ * as tare got it (pipe_ignored). Commands
  * run on one thread, the caller's.
  */
 #ifndef TARE_CMD_CMD_H
@@ -60,6 +61,7 @@ struct tare_cmd_call {
     size_t operand_count;
     struct tare_out *out;     /* standard output; dispatch commits it */
     struct tare_arena *arena; /* lives as long as the call */
+    bool pipe_ignored; /* SIGPIPE was ignored already when tare was started: programs get it as it was */
 };
 
 struct tare_cmd {
@@ -71,8 +73,9 @@ struct tare_cmd {
     size_t values_size;
     const void *defaults; /* what values starts from; NULL for zeros */
     unsigned short min_operands, max_operands;
-    bool stop_at_operand; /* what follows the first operand belongs to another program */
-    int fail_status;      /* the exit status of an error; 0 means TARE_EXIT_FAILED */
+    bool stop_at_operand;             /* what follows the first operand belongs to another program */
+    const struct tare_opt_pass *pass; /* letters that do; may be NULL */
+    int fail_status;                  /* the exit status of an error; 0 means TARE_EXIT_FAILED */
 
     /** Do it: an exit status, or -1 with err filled, which dispatch prints as "tare NAME: message". */
     int (*run)(const struct tare_cmd_call *call, struct tare_error *err);
@@ -88,6 +91,7 @@ extern const struct tare_cmd *const tare_cmds[];
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
 extern const struct tare_cmd tare_cmd_report;
+extern const struct tare_cmd tare_cmd_run;
 
 /** The whole program: what main() and `python -m tare` call. Returns the exit status. */
 int tare_main(int argc, char **argv);

@@ -125,7 +125,8 @@ const struct tare_cmd tare_cmd_report = {
     .name = "report",
     .args = "FILE...",
     .summary = "Show a saved result in any format",
-    .about = "Reads pprof, the .prof and .stats files of cProfile, folded stacks, and run files, recognised "
+    .about = "Reads pprof, the .prof and .stats files of cProfile, folded stacks, run files, and captures or "
+             "a folder of them, recognised "
              "by what "
              "they hold and not by their names; \"-\" is standard input. Several profiles are added up.\n\n"
              "The format of an output follows from its extension: .txt (table), .svg (flame graph), .pb.gz "

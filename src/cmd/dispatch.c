@@ -19,10 +19,7 @@
 /* Every command, in the order in which help lists them. A new one: its file, its declaration in cmd.h, and a
  * row here. */
 const struct tare_cmd *const tare_cmds[] = {
-    &tare_cmd_report,
-    &tare_cmd_doctor,
-    &tare_cmd_help,
-    NULL,
+    &tare_cmd_run, &tare_cmd_report, &tare_cmd_doctor, &tare_cmd_help, NULL,
 };
 
 /* Options and operands are a command line's; the bound is against a mistake, not for thrift. */
@@ -66,6 +63,7 @@ struct tare_opt_page tare_cmd_page(const struct tare_cmd *cmd)
         .about = cmd->about,
         .options = cmd->options,
         .stop_at_operand = cmd->stop_at_operand,
+        .pass = cmd->pass,
     };
 }
 
@@ -166,7 +164,7 @@ static int check_operands(const struct tare_cmd *cmd, const struct tare_opt_list
 }
 
 static int call_command(const struct tare_cmd *cmd, int argc, char **argv, struct tare_arena *arena,
-                        struct tare_out *out)
+                        struct tare_out *out, bool pipe_ignored)
 {
     struct tare_error err = {0};
     struct tare_opt_list operands = {0};
@@ -198,6 +196,7 @@ static int call_command(const struct tare_cmd *cmd, int argc, char **argv, struc
         .operand_count = operands.count,
         .out = out,
         .arena = arena,
+        .pipe_ignored = pipe_ignored,
     };
     int status = cmd->run(&call, &err);
     if (status < 0) {
@@ -207,14 +206,14 @@ static int call_command(const struct tare_cmd *cmd, int argc, char **argv, struc
     return deliver(cmd->name, out, status, fail_status);
 }
 
-static int dispatch(int argc, char **argv, struct tare_arena *arena, struct tare_out *out)
+static int dispatch(int argc, char **argv, struct tare_arena *arena, struct tare_out *out, bool pipe_ignored)
 {
     struct global_values values = {0};
     struct tare_opt_list operands = {0};
     struct tare_error err = {0};
     int rc = tare_opt_parse(&program_page, argc, argv, arena, &values, &operands, &err);
     if (rc == 1)
-        return call_command(&tare_cmd_help, 0, NULL, arena, out);
+        return call_command(&tare_cmd_help, 0, NULL, arena, out, pipe_ignored);
     if (rc == 0 && values.version) {
         write_version(out);
         return deliver("", out, TARE_EXIT_OK, TARE_EXIT_FAILED);
@@ -231,7 +230,7 @@ static int dispatch(int argc, char **argv, struct tare_arena *arena, struct tare
     }
     /* The command and everything behind it, exactly as it was given. */
     int first = argc - (int)operands.count;
-    return call_command(cmd, argc - first - 1, argv + first + 1, arena, out);
+    return call_command(cmd, argc - first - 1, argv + first + 1, arena, out, pipe_ignored);
 }
 
 /* A standard descriptor that was closed would be taken by the next file that is opened, and then be written
@@ -253,7 +252,7 @@ int tare_main(int argc, char **argv)
     sigaction(SIGPIPE, &ignore, &before);
     tare_arena_init(&arena, ARENA_CAP);
     tare_out_init_fd(&out, STDOUT_FILENO, "standard output");
-    int status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &arena, &out);
+    int status = dispatch(argc > 0 ? argc - 1 : 0, argv + 1, &arena, &out, before.sa_handler == SIG_IGN);
     tare_out_finish(&out);
     tare_arena_finish(&arena);
     sigaction(SIGPIPE, &before, NULL);

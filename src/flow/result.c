@@ -5,10 +5,8 @@
 
 #include "base/in.h"
 #include "core/capture.h"
+#include "flow/captures.h"
 #include "report/run_report.h"
-
-/* The largest capture: what its addresses reach. */
-#define CAPTURE_CAP ((size_t)32 << 30)
 
 static bool looks_like_json(const uint8_t *head, size_t length)
 {
@@ -43,20 +41,20 @@ static int load_profile(const struct tare_reader *reader, struct tare_in *in, st
 
 static int load_capture(struct tare_in *in, struct tare_result *ret_result, struct tare_error *err)
 {
-    struct tare_buf buf;
-    struct tare_profile *profile = NULL;
-    struct tare_capture_info info;
-    tare_buf_init(&buf, CAPTURE_CAP);
-    int rc = tare_in_all(in, &buf, err);
-    if (rc == 0)
-        rc = tare_profile_create(0, &profile, err);
-    if (rc == 0)
-        rc = tare_capture_read(buf.data, buf.length, tare_in_name(in), 0, profile, &info, err);
-    tare_buf_finish(&buf);
-    if (rc < 0) {
-        tare_profile_destroy(profile);
+    struct tare_profile *profile;
+    if (tare_captures_read_one(in, &profile, err) < 0)
         return -1;
-    }
+    *ret_result = (struct tare_result){.profile = profile};
+    return 0;
+}
+
+static int load_folder(const char *path, struct tare_result *ret_result, struct tare_error *err)
+{
+    struct tare_captures_options options = {0};
+    struct tare_captures captures;
+    struct tare_profile *profile;
+    if (tare_captures_read(path, &options, &profile, &captures, err) < 0)
+        return -1;
     *ret_result = (struct tare_result){.profile = profile};
     return 0;
 }
@@ -94,6 +92,8 @@ static int load(struct tare_in *in, struct tare_result *ret_result, struct tare_
 int tare_result_load(const char *path, struct tare_result *ret_result, struct tare_error *err)
 {
     struct tare_in *in;
+    if (tare_captures_recognise(path))
+        return load_folder(path, ret_result, err);
     if (tare_in_open(path, &in, err) < 0)
         return -1;
     int rc = load(in, ret_result, err);

@@ -28,7 +28,7 @@ struct tare_format {
     const struct tare_run_writer *run;
 };
 
-/** Read a file ("-" is standard input). */
+/** Read a file ("-" is standard input), or the captures of a folder. */
 int tare_result_load(const char *path, struct tare_result *ret_result, struct tare_error *err);
 
 /** The same from memory; name is for messages. */
