@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/capture.h"
+#include "core/overhead.h"
 
 enum { CHUNKS = 6, AREA = 512, SIZE = TARE_CAPTURE_HEADER + CHUNKS * TARE_CAPTURE_CHUNK };
 
@@ -103,9 +104,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tare_profile_create((size_t)64 << 20, &profile, &err) < 0)
         return 0;
     size_t length = size % 5 == 4 ? SIZE - size * 100 % SIZE : SIZE;
-    if (tare_capture_read(image, length, "fuzz", 0, profile, &info, &err) < 0 &&
-        (err.msg[0] == '\0' || strchr(err.msg, '\n')))
-        abort();
+    if (tare_capture_read(image, length, "fuzz", 0, profile, &info, &err) < 0) {
+        if (err.msg[0] == '\0' || strchr(err.msg, '\n'))
+            abort();
+    } else {
+        struct tare_calibration calibration = {.dilation = 1.5};
+        struct tare_overhead overhead;
+        for (int i = 0; i < TARE_COSTS; i++)
+            calibration.costs[i] = (struct tare_cost_ns){.inner = 2, .outer = 1, .error = 1};
+        if (tare_overhead_remove(profile, &info, &calibration, NULL, &overhead, &err) < 0)
+            abort();
+        tare_capture_info_finish(&info);
+    }
     /* Nothing changed: it must be read. */
     if (size == 0 && tare_profile_nodes(profile) < 4)
         abort();

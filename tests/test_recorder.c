@@ -106,8 +106,9 @@ static void counts_and_times_come_back(void)
     struct tare_profile *profile = read_back(path, &info);
     if (profile) {
         CHECK_INT(sum_of(profile, "inner", "calls"), 10);
-        CHECK_INT(sum_of(profile, "inner", "resumes"), 9);
-        CHECK_INT(sum_of(profile, "inner", "unwinds"), 1);
+        /* Node 0, the thread, outer, inner. */
+        CHECK_INT((int64_t)info.counts[3].resumes, 9);
+        CHECK_INT((int64_t)info.counts[3].unwinds, 1);
         CHECK_INT(sum_of(profile, "outer", "calls"), 1);
         CHECK(sum_of(profile, "inner", "wall") >= 10000000);
         CHECK(sum_of(profile, "outer", "wall") >= 5000000);
@@ -115,6 +116,7 @@ static void counts_and_times_come_back(void)
         CHECK_INT(info.open_calls, 0);
         CHECK_TEXT(tare_profile_text(profile, tare_profile_comment_at(profile, 0)), "rank: 3");
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     unlink(path);
     free(path);
@@ -140,6 +142,7 @@ static void deep_stacks_cross_chunks(void)
         CHECK_INT(sum_of(profile, "recurse", "calls"), 40000);
         CHECK_INT(tare_profile_nodes(profile), 20000 + 2);
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     unlink(path);
     free(path);
@@ -180,6 +183,7 @@ static void no_room_folds_into_truncated(void)
         CHECK(info.lost_calls > 1000);
         CHECK_INT(sum_of(profile, NULL, "calls") + (int64_t)info.lost_calls, made + 100000);
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     unlink(path);
     free(path);
@@ -229,6 +233,7 @@ static void threads_keep_their_own_stacks(void)
         CHECK_INT(info.threads, THREADS);
         CHECK_INT(sum_of(profile, NULL, "calls"), calls);
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     unlink(path);
     free(path);
@@ -268,9 +273,11 @@ static void a_kill_loses_at_most_one_event(void)
             CHECK(!info.ended);
             CHECK(info.open_calls <= 2);
             CHECK(sum_of(profile, "a", "calls") <= 1);
-            CHECK_INT(sum_of(profile, "a", "open"), sum_of(profile, "a", "calls"));
+            if (info.open_calls)
+                CHECK_INT(sum_of(profile, "a", "open"), sum_of(profile, "a", "calls"));
             CHECK(sum_of(profile, NULL, "wall") >= 0);
             tare_profile_destroy(profile);
+            tare_capture_info_finish(&info);
         }
         unlink(path);
     }
@@ -323,6 +330,7 @@ static void a_forked_child_has_its_own_file(void)
         CHECK_INT(sum_of(profile, "a", "calls"), 1);
         CHECK_INT(sum_of(profile, "c", "calls"), 0);
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     profile = read_back(own, &info);
     if (profile) {
@@ -331,6 +339,7 @@ static void a_forked_child_has_its_own_file(void)
         CHECK_INT(sum_of(profile, "c", "calls"), 500);
         CHECK_INT(sum_of(profile, "a", "calls"), 1);
         tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
     }
     unlink(path);
     unlink(own);
@@ -364,7 +373,10 @@ static void a_damaged_capture_is_refused(void)
         struct tare_profile *profile = NULL;
         struct tare_capture_info info;
         CHECK_INT(tare_profile_create(0, &profile, &err), 0);
-        refused += tare_capture_read(copy, buf.length, "x", 0, profile, &info, &err) < 0;
+        if (tare_capture_read(copy, buf.length, "x", 0, profile, &info, &err) < 0)
+            refused++;
+        else
+            tare_capture_info_finish(&info);
         tare_profile_destroy(profile);
     }
     CHECK(refused > 100);

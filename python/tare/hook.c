@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
+#include "calibrate.h"
 
 /* A table from pointer to frame: open addressing, a power of two of slots. */
 struct pointer_slot {
@@ -36,6 +38,10 @@ static struct {
     struct pointer_table codes; /* free-threaded builds: frames of code objects, which are kept alive */
     uint64_t unmatched;         /* ends that had no beginning */
     uint64_t skipped;           /* calls ended because an outer one did */
+    bool calibrating;           /* only `calibrator` records, and into nothing that lasts */
+    pthread_t calibrator;
+    bool calibrated[2]; /* with and without C functions: it is done once per process */
+    struct tare_calibration calibrations[2];
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 enum { CACHE = 64 };
@@ -146,6 +152,8 @@ static PyObject *thread_name(void)
 
 static struct tare_recorder_thread *thread_begin(void)
 {
+    if (hook.calibrating && !pthread_equal(pthread_self(), hook.calibrator))
+        return NULL;
     if (!mine) {
         mine = calloc(1, sizeof *mine);
         if (!mine || pthread_setspecific(hook.key, mine) != 0) {
@@ -190,9 +198,11 @@ static uint32_t code_register(PyCodeObject *code)
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
+    const char *name = PyUnicode_AsUTF8(code->co_name);
     struct tare_recorder_frame frame = {
         .kind = TARE_FRAME_PYTHON,
-        .name = PyUnicode_AsUTF8(code->co_name),
+        .cost = hook_code_cost(code, name ? name : ""),
+        .name = name,
         .file = PyUnicode_AsUTF8(code->co_filename),
         .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
 #if PY_VERSION_HEX >= 0x030b0000
@@ -283,8 +293,14 @@ static uint32_t c_register(const PyMethodDef *method, PyObject *object, PyObject
     PyErr_Fetch(&type, &value, &trace);
     PyObject *name = c_name(method, object, self_arg);
     const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    if (!text)
+        text = method->ml_name;
     struct tare_recorder_frame frame = {
-        .kind = TARE_FRAME_BUILTIN, .name = text ? text : method->ml_name, .file = "~"};
+        .kind = TARE_FRAME_BUILTIN,
+        .cost = hook_c_cost(method, object, text),
+        .name = text,
+        .file = "~",
+    };
     uint32_t made = tare_recorder_frame(hook.recorder, &frame);
     Py_XDECREF(name);
     PyErr_Clear();
@@ -362,6 +378,56 @@ static int prepare(void)
     return 0;
 }
 
+/* What was remembered about functions. */
+static void forget_frames(void)
+{
+    pointer_clear(&hook.c_frames);
+#ifdef Py_GIL_DISABLED
+    for (size_t i = 0; hook.codes.slots && i <= hook.codes.mask; i++)
+        Py_XDECREF((PyObject *)(uintptr_t)hook.codes.slots[i].key);
+#endif
+    pointer_clear(&hook.codes);
+}
+
+/* Measure what recording costs, into a recorder that is thrown away. The hooks are installed; they are off
+ * afterwards, and record nowhere. */
+static int calibrate(const struct tare_recorder *real, bool c_functions)
+{
+    struct tare_recorder_options options = {
+        .cap = 1 << 20, .scratch = true, .clock = tare_recorder_clock(real)};
+    struct tare_recorder *scratch;
+    struct tare_error err;
+    if (hook_events_switch(false) < 0)
+        return -1;
+    if (tare_recorder_create(&options, &scratch, &err) < 0)
+        return 0; /* without a calibration the result says so */
+    hook.calibrator = pthread_self();
+    hook.calibrating = true;
+    hook.recorder = scratch;
+    hook.generation++;
+    int rc = calibrate_run(options.clock, c_functions, &hook.calibrations[c_functions]);
+    hook.calibrated[c_functions] = rc == 0;
+    hook.recorder = NULL;
+    hook.generation++;
+    hook.calibrating = false;
+    hook.unmatched = hook.skipped = 0;
+    tare_recorder_destroy(scratch);
+    forget_frames();
+    return rc;
+}
+
+/* The calibration goes into the capture, so that whoever reads it can apply it. */
+static void keep_calibration(struct tare_recorder *recorder, bool c_functions)
+{
+    if (!hook.calibrated[c_functions])
+        return;
+    struct tare_buf buf;
+    tare_buf_init(&buf, 8192);
+    tare_calibration_write(&hook.calibrations[c_functions], &buf);
+    tare_recorder_meta(recorder, "calibration", buf.data);
+    tare_buf_finish(&buf);
+}
+
 PyObject *hook_start(PyObject *module, PyObject *args)
 {
     const char *folder;
@@ -382,12 +448,23 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     if (tare_recorder_create(&options, &recorder, &err) < 0)
         return core_raise(state, &err, NULL);
     hook_describe(recorder, folder);
+    if (hook_events_start(module, c_functions) < 0) {
+        tare_recorder_destroy(recorder);
+        return NULL;
+    }
+    if (!hook.calibrated[c_functions] && calibrate(recorder, c_functions) < 0) {
+        hook_events_stop();
+        tare_recorder_destroy(recorder);
+        return NULL;
+    }
+    keep_calibration(recorder, c_functions);
     hook.recorder = recorder;
     hook.generation++;
     hook.unmatched = hook.skipped = 0;
-    if (hook_events_start(module, c_functions) < 0) {
+    if (hook_events_switch(true) < 0) {
         hook.recorder = NULL;
         hook.generation++;
+        hook_events_stop();
         tare_recorder_destroy(recorder);
         return NULL;
     }
@@ -405,12 +482,7 @@ PyObject *hook_stop(PyObject *module, PyObject *unused)
     hook.recorder = NULL;
     hook.generation++;
     tare_recorder_destroy(recorder);
-    pointer_clear(&hook.c_frames);
-#ifdef Py_GIL_DISABLED
-    for (size_t i = 0; hook.codes.slots && i <= hook.codes.mask; i++)
-        Py_XDECREF((PyObject *)(uintptr_t)hook.codes.slots[i].key);
-#endif
-    pointer_clear(&hook.codes);
+    forget_frames();
     return path;
 }
 

@@ -37,9 +37,16 @@ uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *sel
  * frame. */
 void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound);
 
+/** What recording a call of such a code object, or of such a C function, costs: its kind. */
+enum tare_cost hook_code_cost(PyCodeObject *code, const char *name);
+enum tare_cost hook_c_cost(const PyMethodDef *method, PyObject *object, const char *name);
+
 /** Start and stop reporting. Implemented by the file that the build picked. */
 int hook_events_start(PyObject *module, bool c_functions);
 void hook_events_stop(void);
+
+/** Switch reporting off for a while, and on again, at least on this thread. */
+int hook_events_switch(bool on);
 
 /** Keep what is known about this process in its capture; after fork, what is different. */
 void hook_describe(struct tare_recorder *recorder, const char *folder);

@@ -16,6 +16,7 @@ static struct {
     PyObject *monitoring; /* the module sys.monitoring */
     PyObject *missing;    /* sys.monitoring.MISSING */
     int tool;
+    long set; /* the events asked for */
     bool c_functions;
 } events = {.tool = -1};
 
@@ -75,10 +76,18 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count
 {
     (void)self;
     (void)count;
-    const PyMethodDef *method = c_method(args[2], args[3]);
-    struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
-    if (thread)
-        tare_recorder_enter(thread, hook_c_frame(method, args[2], args[3]), false);
+    PyObject *callable = args[2];
+    /* Python functions report themselves. */
+    if (Py_IS_TYPE(callable, &PyFunction_Type) || Py_IS_TYPE(callable, &PyMethod_Type))
+        Py_RETURN_NONE;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (!thread)
+        Py_RETURN_NONE;
+    const PyMethodDef *method = c_method(callable, args[3]);
+    if (method)
+        tare_recorder_enter(thread, hook_c_frame(method, callable, args[3]), false);
+    else
+        tare_recorder_blind(thread);
     Py_RETURN_NONE;
 }
 
@@ -196,10 +205,9 @@ int hook_events_start(PyObject *module, bool c_functions)
     if (!events.missing)
         return -1;
     events.tool = tool_take();
-    long set = 0;
     if (events.tool < 0)
         return -1;
-    if (register_all(module, &set) < 0 || set_events(set) < 0) {
+    if (register_all(module, &events.set) < 0 || set_events(events.set) < 0) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         hook_events_stop();
@@ -207,6 +215,11 @@ int hook_events_start(PyObject *module, bool c_functions)
         return -1;
     }
     return 0;
+}
+
+int hook_events_switch(bool on)
+{
+    return set_events(on ? events.set : 0);
 }
 
 void hook_events_stop(void)

@@ -120,6 +120,12 @@ int hook_events_start(PyObject *module, bool c_functions)
     return 0;
 }
 
+int hook_events_switch(bool on)
+{
+    PyEval_SetProfile(on ? on_event : NULL, NULL);
+    return 0;
+}
+
 void hook_events_stop(void)
 {
     PyObject *type, *value, *trace;

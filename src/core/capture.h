@@ -26,7 +26,7 @@
 #define TARE_CAPTURE_MAGIC "tarecap"
 
 enum {
-    TARE_CAPTURE_LAYOUT = 1,
+    TARE_CAPTURE_LAYOUT = 2,
     TARE_CAPTURE_ORDER = 0x01020304,
     TARE_CAPTURE_HEADER = 4096,
     TARE_CAPTURE_CHUNK = 32 * 1024, /* chunks begin at multiples of it behind the header */
@@ -77,7 +77,8 @@ struct tare_capture_header {
 struct tare_capture_frame {
     uint32_t name, qualname, file, module; /* texts */
     uint32_t first_line;
-    uint32_t kind; /* enum tare_frame_kind */
+    uint16_t kind; /* enum tare_frame_kind */
+    uint16_t cost; /* enum tare_cost: what recording a call of it costs */
     uint64_t address;
 };
 
@@ -97,7 +98,7 @@ struct tare_capture_node {
     uint32_t parent; /* node; 0 for the root of a thread */
     uint32_t frame;  /* 0 for the root of a thread */
     uint32_t recent; /* the child that was entered last: a hint for the writer */
-    uint32_t reserved;
+    uint32_t blind;  /* calls it made that were reported and are no call of a function: of types */
     uint64_t calls;
     uint64_t self_ticks;
     uint32_t resumes; /* of the calls: how many took up a generator or coroutine again */
@@ -111,8 +112,15 @@ struct tare_capture_call {
     uint32_t resumed;
 };
 
+/* Of the calls of a node: what their cost depends on. */
+struct tare_capture_counts {
+    uint64_t resumes, unwinds, blind;
+};
+
 /* What a reader found beside the profile. */
 struct tare_capture_info {
+    struct tare_capture_counts *counts; /* per node of the profile, as many as it has */
+    uint8_t *costs;                     /* per frame of the profile: enum tare_cost */
     int64_t pid, parent_pid;
     bool ended; /* the writer closed it */
     uint32_t threads;
@@ -126,14 +134,18 @@ struct tare_capture_info {
 bool tare_capture_recognise(const void *head, size_t length);
 
 /**
- * Read a capture into an empty profile, with the columns calls/count, resumes/count, unwinds/count,
- * wall/nanoseconds and, if calls were open, open/count: those are closed at death_ticks (0: at the last
- * event) and counted as calls. Each thread is a root with the labels process, thread and tid, and role, rank
- * and local_rank where the metadata say them. The writer may still be alive, but data must be a copy that
- * does not change.
+ * Read a capture into an empty profile, with the columns calls/count, wall/nanoseconds and, if calls were
+ * open, open/count: those are closed at death_ticks (0: at the last event) and counted as calls. Each thread
+ * is a root with the labels process, thread and tid, and role, rank and local_rank where the metadata say
+ * them. The writer may still be alive, but data must be a copy that does not change. The times are as
+ * recorded: core/overhead.h takes the recorder's own off. Afterwards tare_capture_info_finish, unless it
+ * failed.
  */
 int tare_capture_read(const void *data, size_t size, const char *name, uint64_t death_ticks,
                       struct tare_profile *profile, struct tare_capture_info *ret_info,
                       struct tare_error *err);
+
+/** Free what is in it. */
+void tare_capture_info_finish(struct tare_capture_info *info);
 
 #endif

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "core/capture.h"
+#include "core/overhead.h"
 
 /* Metadata that tells processes apart: labels of each thread, too. */
 static const char *const label_keys[] = {"role", "rank", "local_rank"};
 enum { LABEL_KEYS = sizeof label_keys / sizeof label_keys[0] };
 
 /* The columns, in the order they are added. */
-enum { CALLS, RESUMES, UNWINDS, WALL, OPEN };
+enum { CALLS, WALL, OPEN };
 
 struct reading {
     const unsigned char *data;
@@ -23,6 +24,9 @@ struct reading {
     uint32_t frame_count;
     uint32_t *node_of; /* node number -> profile node */
     uint32_t node_count, node_room;
+    struct tare_capture_counts *counts; /* per profile node */
+    uint32_t counts_room;
+    uint8_t *costs; /* per profile frame */
     struct tare_profile *profile;
     struct tare_capture_header header;
     uint64_t death_ticks;
@@ -157,8 +161,10 @@ static int read_frames(struct reading *r, struct tare_error *err)
     if (rc < 0)
         return -1;
     r->frame_of = malloc(((size_t)r->frame_count + 1) * sizeof *r->frame_of);
+    /* The profile's frames are those, and the roots of threads. */
+    r->costs = calloc((size_t)r->frame_count + 1, 1);
     uint8_t *taken = calloc((size_t)r->frame_count + 1, 1);
-    if (!r->frame_of || !taken) {
+    if (!r->frame_of || !r->costs || !taken) {
         free(taken);
         return tare_fail_memory(err);
     }
@@ -168,7 +174,10 @@ static int read_frames(struct reading *r, struct tare_error *err)
         for (uint32_t i = 0; i < list.used / sizeof(struct tare_capture_frame); i++) {
             struct tare_capture_frame frame;
             memcpy(&frame, list.items + i * sizeof frame, sizeof frame);
-            r->frame_of[at++] = frame_to(r, &frame, taken, r->frame_count);
+            uint32_t made = frame_to(r, &frame, taken, r->frame_count);
+            if (made != TARE_NONE)
+                r->costs[made] = (uint8_t)(frame.cost < TARE_COSTS ? frame.cost : TARE_COST_NONE);
+            r->frame_of[at++] = made;
         }
     free(taken);
     return rc;
@@ -211,6 +220,34 @@ static int node_keep(struct reading *r, uint32_t node, struct tare_error *err)
     return 0;
 }
 
+/* Profile nodes are numbered as they are made, so this array grows by one or two at a time. */
+static int counts_reach(struct reading *r, uint32_t node, struct tare_error *err)
+{
+    if (node < r->counts_room)
+        return 0;
+    uint64_t room = node < 512 ? 1024 : (uint64_t)node + node / 2;
+    struct tare_capture_counts *grown = realloc(r->counts, room * sizeof *grown);
+    if (!grown)
+        return tare_fail_memory(err);
+    memset(grown + r->counts_room, 0, (room - r->counts_room) * sizeof *grown);
+    r->counts = grown;
+    r->counts_room = (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX);
+    return 0;
+}
+
+static int counts_keep(struct reading *r, uint32_t node, const struct tare_capture_node *from,
+                       struct tare_error *err)
+{
+    if (node == TARE_NONE)
+        return 0; /* the profile remembers why */
+    if (counts_reach(r, node, err) < 0)
+        return -1;
+    r->counts[node].resumes += from->resumes;
+    r->counts[node].unwinds += from->unwinds;
+    r->counts[node].blind += from->blind;
+    return 0;
+}
+
 static int read_nodes(struct reading *r, const struct tare_capture_thread *thread, uint32_t root,
                       struct tare_error *err)
 {
@@ -236,8 +273,8 @@ static int read_nodes(struct reading *r, const struct tare_capture_thread *threa
             if (node_keep(r, node, err) < 0)
                 return -1;
             tare_profile_add(r->profile, node, CALLS, (int64_t)(from.calls & INT64_MAX));
-            tare_profile_add(r->profile, node, RESUMES, from.resumes);
-            tare_profile_add(r->profile, node, UNWINDS, from.unwinds);
+            if (counts_keep(r, node, &from, err) < 0)
+                return -1;
             tare_profile_add(r->profile, node, WALL, to_ns(r, from.self_ticks));
         }
     }
@@ -281,6 +318,21 @@ static int read_stack(struct reading *r, const struct tare_capture_thread *threa
     if (pending != TARE_NONE && end - outer.enter_ticks >= outer.inner_ticks)
         tare_profile_add(r->profile, pending, WALL, to_ns(r, end - outer.enter_ticks - outer.inner_ticks));
     return 0;
+}
+
+/* Did any thread leave calls open? 1, 0, or -1. */
+static int any_open(const struct reading *r, struct tare_error *err)
+{
+    struct chunks list = chunks_begin(r, r->header.first_threads);
+    int rc;
+    while ((rc = chunks_next(r, &list, TARE_CHUNK_THREADS, err)) > 0)
+        for (uint32_t i = 0; i < list.used / sizeof(struct tare_capture_thread); i++) {
+            struct tare_capture_thread thread;
+            memcpy(&thread, list.items + i * sizeof thread, sizeof thread);
+            if (thread.depth)
+                return 1;
+        }
+    return rc;
 }
 
 static int read_threads(struct reading *r, uint32_t *ret_threads, struct tare_error *err)
@@ -359,10 +411,12 @@ static int read_all(struct reading *r, struct tare_capture_info *info, struct ta
 {
     struct tare_profile *profile = r->profile;
     tare_profile_add_column(profile, "calls", "count");
-    tare_profile_add_column(profile, "resumes", "count");
-    tare_profile_add_column(profile, "unwinds", "count");
     tare_profile_add_column(profile, "wall", "nanoseconds");
-    tare_profile_add_column(profile, "open", "count");
+    int open = any_open(r, err);
+    if (open < 0)
+        return -1;
+    if (open)
+        tare_profile_add_column(profile, "open", "count");
     struct tare_profile_meta *meta = tare_profile_meta(profile);
     meta->time_ns = r->header.start_unix_ns;
     meta->default_column = tare_profile_intern(profile, "wall");
@@ -371,6 +425,8 @@ static int read_all(struct reading *r, struct tare_capture_info *info, struct ta
         return tare_fail_memory(err);
     memset(r->first_item, 0xff, ((size_t)r->chunks + 1) * sizeof *r->first_item);
     if (read_meta(r, err) < 0 || read_frames(r, err) < 0 || read_threads(r, &info->threads, err) < 0)
+        return -1;
+    if (counts_reach(r, tare_profile_nodes(profile) - 1, err) < 0)
         return -1;
     return tare_profile_check(profile, err);
 }
@@ -387,8 +443,13 @@ int tare_capture_read(const void *data, size_t size, const char *name, uint64_t 
     free(r.first_item);
     free(r.frame_of);
     free(r.node_of);
-    if (rc < 0)
+    if (rc < 0) {
+        free(r.counts);
+        free(r.costs);
         return -1;
+    }
+    info.counts = r.counts;
+    info.costs = r.costs;
     info.pid = r.header.pid;
     info.parent_pid = r.header.parent_pid;
     info.ended = r.header.end_ticks != 0;
@@ -398,4 +459,11 @@ int tare_capture_read(const void *data, size_t size, const char *name, uint64_t 
     memcpy(info.version, r.header.version, sizeof info.version);
     *ret_info = info;
     return 0;
+}
+
+void tare_capture_info_finish(struct tare_capture_info *info)
+{
+    free(info->counts);
+    free(info->costs);
+    *info = (struct tare_capture_info){0};
 }

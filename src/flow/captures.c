@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/overhead.h"
 
 /* The largest capture: what its addresses reach. */
 #define CAPTURE_CAP ((size_t)32 << 30)
@@ -23,6 +24,7 @@ enum { POLL_NS = 10000000, PIDS_NAMED = 8 };
 struct sums {
     uint64_t open, truncated, lost;
     struct tare_buf live; /* "12, 34" */
+    struct tare_overhead overhead;
 };
 
 struct reading {
@@ -105,15 +107,22 @@ static uint64_t death_of(const struct tare_captures_options *options, const stru
     return options->end_ticks > header.start_ticks && ran < passed + 5e9 ? options->end_ticks : 0;
 }
 
-/* The figures of one capture, as they are shown. */
-static int figures_of(const struct tare_buf *data, const char *name, uint64_t death_ticks,
+/* The figures of one capture, as they are shown: without what recording cost, unless they are wanted raw.
+ * Afterwards tare_capture_info_finish. */
+static int figures_of(const struct tare_buf *data, const char *name, uint64_t death_ticks, bool raw,
                       struct tare_profile **ret_profile, struct tare_capture_info *ret_info,
-                      struct tare_error *err)
+                      struct tare_overhead *ret_overhead, struct tare_error *err)
 {
     struct tare_profile *profile;
     if (tare_profile_create(0, &profile, err) < 0)
         return -1;
     if (tare_capture_read(data->data, data->length, name, death_ticks, profile, ret_info, err) < 0) {
+        tare_profile_destroy(profile);
+        return -1;
+    }
+    *ret_overhead = (struct tare_overhead){0};
+    if (!raw && tare_overhead_correct(profile, ret_info, ret_overhead, err) < 0) {
+        tare_capture_info_finish(ret_info);
         tare_profile_destroy(profile);
         return -1;
     }
@@ -146,6 +155,7 @@ static void note_sums(struct tare_profile *profile, const struct sums *sums)
     if (sums->lost)
         tare_profile_note(profile, "%" PRIu64 " calls were lost: their time counts as their callers' own",
                           sums->lost);
+    tare_overhead_note(profile, &sums->overhead);
 }
 
 /* Say of an error what it means for the whole: this file is left out. */
@@ -168,10 +178,13 @@ static int read_data(struct reading *r, struct tare_in *in, struct tare_buf *dat
     }
     memcpy(&header, data->data, data->length < sizeof header ? data->length : sizeof header);
     process.live = is_live(header.pid, strrchr(path, '/') + 1);
-    if (figures_of(data, path, death_of(r->options, data, process.live), &profile, &process.info, &why) < 0) {
+    struct tare_overhead overhead;
+    if (figures_of(data, path, death_of(r->options, data, process.live), r->options->raw, &profile,
+                   &process.info, &overhead, &why) < 0) {
         leave_out(r, &why);
         return 0;
     }
+    tare_overhead_add(&r->sums.overhead, &overhead);
     process.role = meta_of(profile, "role");
     process.rank = meta_of(profile, "rank");
     if (process.live)
@@ -185,6 +198,7 @@ static int read_data(struct reading *r, struct tare_in *in, struct tare_buf *dat
     if (rc == 0)
         rc = tare_profile_merge(r->all, profile, err);
     tare_profile_destroy(profile);
+    tare_capture_info_finish(&process.info);
     return rc;
 }
 
@@ -304,16 +318,19 @@ int tare_captures_read(const char *folder, const struct tare_captures_options *o
 int tare_captures_read_one(struct tare_in *in, struct tare_profile **ret_profile, struct tare_error *err)
 {
     struct tare_capture_info info;
+    struct tare_overhead overhead;
     struct tare_buf data;
     tare_buf_init(&data, CAPTURE_CAP);
     int rc = tare_in_all(in, &data, err);
     if (rc == 0)
-        rc = figures_of(&data, tare_in_name(in), 0, ret_profile, &info, err);
+        rc = figures_of(&data, tare_in_name(in), 0, false, ret_profile, &info, &overhead, err);
     tare_buf_finish(&data);
     if (rc < 0)
         return -1;
-    note_sums(
-        *ret_profile,
-        &(struct sums){.open = info.open_calls, .truncated = info.truncated_calls, .lost = info.lost_calls});
+    note_sums(*ret_profile, &(struct sums){.open = info.open_calls,
+                                           .truncated = info.truncated_calls,
+                                           .lost = info.lost_calls,
+                                           .overhead = overhead});
+    tare_capture_info_finish(&info);
     return 0;
 }

@@ -225,6 +225,31 @@ uint32_t tare_recorder_leave_frame(struct tare_recorder_thread *thread, uint32_t
     return above + 1;
 }
 
+void tare_recorder_blind(struct tare_recorder_thread *thread)
+{
+    node_at(thread, thread->top->node)->blind++;
+}
+
+void tare_recorder_totals(const struct tare_recorder_thread *thread, enum tare_cost cost, uint64_t *ret_calls,
+                          uint64_t *ret_self_ticks)
+{
+    uint64_t calls = 0, self_ticks = 0;
+    for (uint32_t at = *thread->nodes.first; at;) {
+        const struct tare_capture_chunk *chunk = at_address(thread->base, at);
+        const struct tare_capture_node *node = (const struct tare_capture_node *)(const void *)(chunk + 1);
+        for (uint32_t i = 0; i < chunk->used / sizeof *node; i++) {
+            const struct tare_capture_frame *frame = at_address(thread->base, node[i].frame);
+            if (!node[i].frame || frame->cost != (uint16_t)cost)
+                continue;
+            calls += node[i].calls;
+            self_ticks += node[i].self_ticks;
+        }
+        at = chunk->next;
+    }
+    *ret_calls = calls;
+    *ret_self_ticks = self_ticks;
+}
+
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread)
 {
     return thread->record->depth + thread->lost_depth;
@@ -260,7 +285,8 @@ static uint32_t frame_add(struct tare_recorder *recorder, const struct tare_reco
         .file = text_add(recorder, frame->file),
         .module = text_add(recorder, frame->module),
         .first_line = frame->first_line,
-        .kind = (uint32_t)frame->kind,
+        .kind = (uint16_t)frame->kind,
+        .cost = (uint16_t)frame->cost,
         .address = frame->address,
     };
     struct tare_capture_frame *where =
@@ -393,8 +419,12 @@ int tare_recorder_create(const struct tare_recorder_options *options, struct tar
     recorder->fd = -1;
     pthread_mutex_init(&recorder->lock, NULL);
     recorder->cap = options->cap ? options->cap : (uint64_t)256 << 20;
-    recorder->folder = strdup(options->folder);
-    tare_clock_init(&recorder->clock);
+    recorder->scratch = options->scratch;
+    recorder->folder = strdup(options->folder ? options->folder : "");
+    if (options->clock)
+        recorder->clock = *options->clock;
+    else
+        tare_clock_init(&recorder->clock);
     if (!recorder->folder || recorder_start(recorder, err) < 0) {
         if (!recorder->folder)
             tare_fail_memory(err);

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/overhead.h"
 #include "core/profile.h"
 
 struct tare_recorder;
@@ -28,11 +29,14 @@ struct tare_recorder_thread;
 struct tare_recorder_options {
     const char *folder; /* where captures are made; it exists */
     uint64_t cap;       /* most bytes of a capture; 0: 256 MiB */
+    bool scratch;       /* keep the capture in memory: it has no path and is gone with the recorder */
+    const struct tare_clock *clock; /* copied; NULL: make one, which takes 20 ms */
 };
 
 /* What is entered. Texts are copied; NULL is "". */
 struct tare_recorder_frame {
     enum tare_frame_kind kind;
+    enum tare_cost cost;
     const char *name, *qualname, *file, *module;
     uint32_t first_line;
     uint64_t address;
@@ -45,7 +49,7 @@ int tare_recorder_create(const struct tare_recorder_options *options, struct tar
 /** Say that it ended well, and free it. The file stays. No thread may record any more. */
 void tare_recorder_destroy(struct tare_recorder *recorder);
 
-/** Where the capture is. */
+/** Where the capture is; NULL if it is a scratch. */
 const char *tare_recorder_path(const struct tare_recorder *recorder);
 
 /** The clock it uses. */
@@ -76,6 +80,13 @@ void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound);
  * with all that it had called. Returns how many calls that were, 0 if no such call is open.
  */
 uint32_t tare_recorder_leave_frame(struct tare_recorder_thread *thread, uint32_t frame, bool unwound);
+
+/** The current call made a call that is reported but not recorded, of a type for instance. */
+void tare_recorder_blind(struct tare_recorder_thread *thread);
+
+/** Calls and own time so far of all frames of a kind on this thread. Slow. */
+void tare_recorder_totals(const struct tare_recorder_thread *thread, enum tare_cost cost, uint64_t *ret_calls,
+                          uint64_t *ret_self_ticks);
 
 /** How many calls are open. */
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread);

@@ -52,6 +52,10 @@ static int grow(struct tare_recorder *recorder, uint64_t now, uint64_t size)
 
 static int make_file(struct tare_recorder *recorder, struct tare_error *err)
 {
+    if (recorder->scratch) {
+        recorder->fd = memfd_create("tare", MFD_CLOEXEC);
+        return recorder->fd < 0 ? tare_fail(err, TARE_E_IO, errno, "no memory for a capture") : 0;
+    }
     char *path = NULL;
     if (asprintf(&path, "%s/%ld-XXXXXX.tarecap", recorder->folder, (long)getpid()) < 0)
         return tare_fail_memory(err);
@@ -80,7 +84,8 @@ int recorder_file_open(struct tare_recorder *recorder, struct tare_error *err)
     int rc = grow(recorder, 0, size);
     if (rc) {
         tare_fail(err, TARE_E_IO, rc, "no room for a capture in '%s'", recorder->folder);
-        unlink(recorder->path);
+        if (recorder->path)
+            unlink(recorder->path);
         return -1;
     }
     struct timespec now;

@@ -45,6 +45,7 @@ struct tare_recorder {
     pthread_mutex_t lock; /* growing, registering */
     char *folder, *path;
     int fd;
+    bool scratch;        /* the file has no name */
     unsigned char *base; /* reserved address space of cap bytes; mapped up to header->size */
     uint64_t cap;
     uint64_t next_chunk; /* offset of the first chunk never used */

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How true are the shares? python bench/truth.py [-n RUNS] [--json] [SCRIPT…], with the interpreter to be judged.
+
+Each script has parts whose shares are known: they are timed with nothing recorded, by turns with the recorded
+runs, in the same process. Then they are read from cProfile, from tare's times as recorded, and from those with
+the cost of recording taken off. Every run is a process of its own. A part's share is that of the function and
+all that it calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+PLAIN = """
+def plain(n):
+    x = 1
+    for i in range(n):
+        x = (x * 3 + i) % 1021
+        if x > 500:
+            x -= 7
+"""
+
+# Name -> source; `parts` lists what is compared. Sizes are for some milliseconds each.
+SCRIPTS = {
+    "three": """
+def f(x):
+    return x + 1
+
+def calls():
+    for i in range(30000):
+        f(i)
+
+def loop():
+    plain(120000)
+
+def append():
+    for _ in range(40):
+        x = []
+        for i in range(1000):
+            x.append(i)
+
+parts = [calls, loop, append]
+""",
+    "methods": """
+class Point:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+    def norm(self):
+        return self.x * self.x + self.y * self.y
+    def scaled(self, by):
+        return self.norm() * by
+    def __add__(self, other):
+        return self.x + other.x
+    @property
+    def left(self):
+        return self.x
+
+def methods():
+    p = Point(1, 2)
+    for i in range(15000):
+        p.scaled(i)
+
+def objects():
+    for i in range(8000):
+        Point(i, i)
+
+def special():
+    p = Point(1, 2)
+    for i in range(10000):
+        p + p
+        p.left
+
+def loop():
+    plain(60000)
+
+parts = [methods, objects, special, loop]
+""",
+    "keywords": """
+def with_default(a, b=2):
+    return a + b
+
+def with_keywords(a, *, b=1, c=2):
+    return a + b + c
+
+def with_rest(*args, **more):
+    return args
+
+def defaults():
+    for i in range(15000):
+        with_default(i)
+        with_default(i, b=3)
+
+def keywords():
+    for i in range(12000):
+        with_keywords(i, c=3)
+
+def rest():
+    for i in range(8000):
+        with_rest(i, i, x=i)
+
+def by_key():
+    sorted(range(20000), key=lambda v: -v)
+
+def loop():
+    plain(60000)
+
+parts = [defaults, keywords, rest, by_key, loop]
+""",
+    "generators": """
+def count(n):
+    for i in range(n):
+        yield i
+
+def consume():
+    for _ in count(40000):
+        pass
+
+def summed():
+    sum(i for i in range(40000))
+
+def pairs(n):
+    for i in count(n):
+        yield i, i
+
+def nested():
+    for _ in pairs(15000):
+        pass
+
+def loop():
+    plain(60000)
+
+parts = [consume, summed, nested, loop]
+""",
+    "exceptions": """
+def fails(x):
+    raise ValueError(x)
+
+def passes(x):
+    return x
+
+def caught():
+    for i in range(8000):
+        try:
+            fails(i)
+        except ValueError:
+            pass
+
+def deep(x):
+    return fails(x)
+
+def far():
+    for i in range(4000):
+        try:
+            deep(i)
+        except ValueError:
+            pass
+
+def fine():
+    for i in range(20000):
+        try:
+            passes(i)
+        except ValueError:
+            pass
+
+def loop():
+    plain(60000)
+
+parts = [caught, far, fine, loop]
+""",
+    "builtins": """
+def sizes():
+    x = [1, 2, 3]
+    for i in range(20000):
+        len(x)
+        isinstance(i, int)
+
+def lookups():
+    d = {1: 2}
+    for i in range(12000):
+        d.get(i)
+        abs(i)
+
+def text():
+    for i in range(5000):
+        " ".join(("a", "b", "c")).startswith("a")
+
+def types():
+    for i in range(10000):
+        str(i)
+        float(i)
+
+def big():
+    x = list(range(2000))
+    for i in range(250):
+        sum(x)
+        max(x)
+
+def loop():
+    plain(60000)
+
+parts = [sizes, lookups, text, types, big, loop]
+""",
+}
+
+ROUNDS = 8  # of all parts, each time
+
+
+def names_of(script: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(PLAIN + SCRIPTS[script], script, "exec"), names)
+    return names
+
+
+def shares(times: dict[str, float]) -> dict[str, float]:
+    whole = sum(times.values())
+    return {name: 100 * value / whole for name, value in times.items()}
+
+
+def all_parts(parts: list[Any], rounds: int) -> None:
+    for _ in range(rounds):
+        for part in parts:
+            part()
+
+
+def timed(parts: list[Any], rounds: int, into: dict[str, list[float]]) -> None:
+    clock = time.perf_counter
+    for _ in range(rounds):
+        for part in parts:
+            begin = clock()
+            part()
+            into[part.__name__].append(clock() - begin)
+
+
+def of_cprofile(parts: list[Any]) -> dict[str, float]:
+    import cProfile
+
+    profile = cProfile.Profile()
+    profile.enable()
+    all_parts(parts, ROUNDS)
+    profile.disable()
+    wanted = {part.__code__: part.__name__ for part in parts}
+    return {wanted[row.code]: row.totaltime for row in profile.getstats() if row.code in wanted}
+
+
+def of_tare(path: str, script: str, parts: list[Any]) -> tuple[dict[str, float], list[str]]:
+    from tare import _core
+
+    result = _core.load(path)
+    wanted = {part.__name__ for part in parts}
+    rows = result.functions()[2]
+    return {row[2]: row[6] / 1e9 for row in rows if row[0] == script and row[2] in wanted}, result.notes()
+
+
+def judge(script: str) -> dict[str, Any]:
+    """One run, in this process."""
+    from tare import _core
+
+    parts = names_of(script)["parts"]
+    all_parts(parts, 3)
+    plain: dict[str, list[float]] = {part.__name__: [] for part in parts}
+    folder = tempfile.mkdtemp(prefix="tare-truth-")
+    try:
+        timed(parts, ROUNDS, plain)
+        begin = time.perf_counter()
+        path = _core.start(folder)
+        started = time.perf_counter() - begin
+        all_parts(parts, ROUNDS)
+        _core.stop()
+        all_parts(parts, 1)
+        timed(parts, ROUNDS, plain)
+        peer = of_cprofile(parts)
+        corrected, notes = of_tare(path, script, parts)
+        # A capture that has no calibration is read as it was recorded.
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data.replace(b"calibration", b"-----------"))
+        raw, _ = of_tare(path, script, parts)
+        at = data.find(b"dilation")
+        calibration = data[at : data.find(b"\0", at)].decode()
+    finally:
+        shutil.rmtree(folder)
+    seconds = {name: sum(values) / 2 for name, values in plain.items()}
+    return {
+        "script": script,
+        "seconds": seconds,
+        "truth": shares(seconds),
+        "cprofile": shares(peer),
+        "raw": shares(raw),
+        "corrected": shares(corrected),
+        "left": sum(corrected.values()) / sum(seconds.values()),
+        "notes": notes,
+        "calibration": calibration,
+        "started": started,
+    }
+
+
+def ask(script: str) -> dict[str, Any]:
+    """The same in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", script],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    return dict(json.loads(done.stdout))
+
+
+def off(run: dict[str, Any], way: str) -> float:
+    """The largest distance from the truth, in points."""
+    return max(abs(run[way][name] - share) for name, share in run["truth"].items())
+
+
+def middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scripts", nargs="*")
+    parser.add_argument("-n", type=int, default=5, help="runs of each script")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(judge(options.one)))
+        return
+    scripts = options.scripts or list(SCRIPTS)
+    runs = [ask(script) for _ in range(options.n) for script in scripts]
+    if options.json:
+        print(json.dumps(runs))
+        return
+    print(f"CPython {sys.version.split()[0]}: shares in points, medians of {options.n} runs")
+    print(f"{'script':<11} {'part':<9} {'truth':>6} {'cProfile':>9} {'raw':>6} {'tare':>6} {'off by':>7}")
+    for script in scripts:
+        own = [run for run in runs if run["script"] == script]
+        for part in own[0]["truth"]:
+            row = [middle([run[way][part] for run in own]) for way in ("truth", "cprofile", "raw", "corrected")]
+            away = [abs(run["corrected"][part] - run["truth"][part]) for run in own]
+            print(
+                f"{script:<11} {part:<9} {row[0]:6.1f} {row[1]:9.1f} {row[2]:6.1f} {row[3]:6.1f} "
+                f"{middle(away):7.1f} (worst {max(away):.1f})"
+            )
+        worst = {way: middle([off(run, way) for run in own]) for way in ("cprofile", "raw", "corrected")}
+        left = middle([run["left"] for run in own])
+        print(
+            f"{script:<11} worst part: cProfile {worst['cprofile']:.1f}, raw {worst['raw']:.1f}, "
+            f"tare {worst['corrected']:.1f}; time left is {left:.2f} of the truth; {own[-1]['notes'][0]}"
+        )
+
+
+if __name__ == "__main__":
+    main()
