@@ -197,8 +197,8 @@ static int show(struct run *run, struct tare_profile *profile, const struct tare
 {
     for (uint32_t i = 0; i < tare_profile_notes(profile); i++)
         tare_cmd_warn(run->call, "%s", tare_profile_note_at(profile, i));
-    if (!run->values->raw)
-        fprintf(stderr, "tare run: times include the profiler's own cost; see docs/run-python.md\n");
+    if (run->values->raw)
+        fprintf(stderr, "tare run: times include the profiler's own cost, as --raw asks\n");
     if (run->outputs.count == 0)
         tare_writer_table.write(profile, &run->view, run->call->out);
     else if (tare_outputs_write(&run->outputs, profile, &run->view, say_written, err) < 0)
