@@ -21,8 +21,8 @@ declare_steps() {
   step python_style 120 tools
   step format 120 packages
   step shell_style 120 packages
-  step build_gcc 600 packages
-  step build_clang 600 packages tools
+  step build_gcc 1200 packages
+  step build_clang 1200 packages tools
   step unit_gcc 600 build_gcc
   step wheelhouse 300 tools
   step pprof 300
@@ -30,24 +30,24 @@ declare_steps() {
   step sid 1500 packages
   step python313t 1800 packages
   step static 600 packages
-  step site 300 build_gcc wheelhouse
+  step site 900 build_gcc wheelhouse
   step python_tests 900 build_gcc site after:pprof after:npm after:sid
   step docs 300 site
   step unit_clang 600 build_clang
-  step build_asan 600 packages
+  step build_asan 1200 packages
   step unit_asan 900 build_asan
   step tsan 600 packages
-  step tidy 900 build_clang
-  step wheel 300 static tools
+  step tidy 1800 build_clang
+  step wheel 900 static tools
   step bare_chroot 300 wheel
   for version in "${PYENV_VERSIONS[@]}"; do
-    step "pip_$version" 300 wheelhouse packages
+    step "pip_$version" 900 wheelhouse packages
   done
-  step pip_3.13t 300 wheelhouse python313t
+  step pip_3.13t 900 wheelhouse python313t
   for version in "${SID_VERSIONS[@]}"; do
-    step "pip_$version" 300 wheelhouse sid
+    step "pip_$version" 900 wheelhouse sid
   done
-  step build_fuzz 600 packages
+  step build_fuzz 1200 packages
   for target in fuzz/fuzz_*.c; do
     [ ! -e "$target" ] || step "$(basename "$target" .c)" $((FUZZ_SECONDS + 90)) build_fuzz
   done
