@@ -190,6 +190,23 @@ PROGRAMS = {
             for i in range(3):
                 repr(B(i, i)), dataclasses.asdict(B(1, 2))
     """,
+    "numpy": """
+        import numpy as np
+
+        rng = np.random.default_rng(0)
+        a = rng.standard_normal((40, 40))
+
+        def layer(x, w):
+            return np.maximum(x @ w, 0.0)
+
+        def work():
+            x = a
+            for _ in range(5):
+                x = layer(x, a)
+            x.sum(), np.linalg.norm(x), np.concatenate([x, x], axis=1).reshape(-1).argsort()
+            np.vectorize(lambda v: v * 2)(a[0]), np.apply_along_axis(lambda row: row.max(), 1, a)
+            np.array_equal(x, x), np.einsum("ij,jk->ik", a, a), a.tolist()
+    """,
     "callbacks": """
         import copy, functools, pickle
 
@@ -276,6 +293,8 @@ def run(code: str, folder: Path, *arguments: str, **environment: str) -> subproc
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_calls_are_those_that_cprofile_counts(name: str, tmp_path: Path) -> None:
+    if name == "numpy":
+        pytest.importorskip("numpy", reason="numpy is not installed here: pip install numpy")
     done = run(DRIVER.format(program=textwrap.dedent(PROGRAMS[name])), tmp_path, str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
 
