@@ -6,6 +6,11 @@ import tare
 profile = tare.load("train.prof")       # or .pb.gz, .folded
 print(profile.table(sort="tottime", rows=10))
 profile.save("train.svg")               # a flame graph; the extension decides
+
+@tare.profile_function(name="embed_query")  # profiling_results/embed_query_<unix time>.prof, .txt, .pb.gz
+def embed_query(query): ...
+
+with tare.profile("export_data"): ...
 """
 
 # What a name needs is imported when it is first used: a process that is only recorded must not pay for
@@ -15,16 +20,37 @@ from typing import TYPE_CHECKING
 from tare._core import TareError, __version__
 
 if TYPE_CHECKING:
+    from tare._configure import Settings, configure
+    from tare._profile import flush, profile, profile_function
     from tare._result import Column, Function, Profile, Run, load
 
-__all__ = ["Column", "Function", "Profile", "Run", "TareError", "__version__", "load"]
+__all__ = [
+    "Column",
+    "Function",
+    "Profile",
+    "Run",
+    "Settings",
+    "TareError",
+    "__version__",
+    "configure",
+    "flush",
+    "load",
+    "load_ipython_extension",
+    "profile",
+    "profile_function",
+]
 
 _HOMES = {
     "Column": "_result",
     "Function": "_result",
     "Profile": "_result",
     "Run": "_result",
+    "Settings": "_configure",
+    "configure": "_configure",
+    "flush": "_profile",
     "load": "_result",
+    "profile": "_profile",
+    "profile_function": "_profile",
 }
 
 
@@ -37,6 +63,13 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(f"tare.{home}"), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext tare` calls."""
+    from tare._magic import register
+
+    register(shell)
 
 
 def __dir__() -> list[str]:

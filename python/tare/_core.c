@@ -7,6 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "hook.h"
+#include "span.h"
 
 struct core_state *core_state_of(PyObject *module)
 {
@@ -76,8 +77,9 @@ static PyMethodDef core_methods[] = {
     {"main", core_main, METH_O,
      "main(argv)\n--\n\nRun the command tare in this process; returns its exit status."},
     {"start", hook_start, METH_VARARGS,
-     "start(folder, cap=0, c_functions=True)\n--\n\nRecord all calls of this process; returns the capture's "
-     "path."},
+     "start(folder, cap=0, c_functions=True, spans=False)\n--\n\nRecord all calls of this process, or those "
+     "inside "
+     "spans; returns the capture's path."},
     {"stop", hook_stop, METH_NOARGS, "stop()\n--\n\nEnd the recording; returns the capture's path."},
     {"status", hook_status, METH_NOARGS, "status()\n--\n\nWhat the recording counted beside calls."},
     {NULL, NULL, 0, NULL},
@@ -90,7 +92,7 @@ static int core_exec(PyObject *module)
         PyErr_NewExceptionWithDoc("tare.TareError", "What tare could not do, and why.", NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "TareError", state->error) < 0)
         return -1;
-    if (core_result_init(module, state) < 0)
+    if (core_result_init(module, state) < 0 || span_init(module, state) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", TARE_VERSION);
 }
@@ -100,6 +102,8 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     struct core_state *state = core_state_of(module);
     Py_VISIT(state->error);
     Py_VISIT(state->result_type);
+    Py_VISIT(state->span_type);
+    Py_VISIT(state->ready_type);
     return 0;
 }
 
@@ -108,6 +112,8 @@ static int core_clear(PyObject *module)
     struct core_state *state = core_state_of(module);
     Py_CLEAR(state->error);
     Py_CLEAR(state->result_type);
+    Py_CLEAR(state->span_type);
+    Py_CLEAR(state->ready_type);
     return 0;
 }
 

@@ -14,6 +14,8 @@
 struct core_state {
     PyObject *error;       /* tare.TareError */
     PyObject *result_type; /* tare._core.Result */
+    PyObject *span_type;   /* tare._core.Span */
+    PyObject *ready_type;  /* what `async with` of a span awaits */
 };
 
 /** The state of the module. */

@@ -10,6 +10,7 @@
 
 #include "core/diff.h"
 #include "core/functions.h"
+#include "core/spans.h"
 #include "core/tree.h"
 #include "flow/result.h"
 
@@ -242,6 +243,21 @@ static PyObject *result_difference(PyObject *self, PyObject *args)
     return rc < 0 ? core_raise(state, &err, NULL) : wrap(state, &made);
 }
 
+static PyObject *result_span(PyObject *self, PyObject *args)
+{
+    const char *name, *own_folder = NULL;
+    const struct tare_profile *profile = profile_or_raise(self);
+    if (!profile || !PyArg_ParseTuple(args, "s|z", &name, &own_folder))
+        return NULL;
+    struct tare_result made = {0};
+    struct tare_error err = {0};
+    int rc;
+    Py_BEGIN_ALLOW_THREADS
+        rc = tare_profile_span(profile, name, own_folder, &made.profile, &err);
+    Py_END_ALLOW_THREADS
+    return rc < 0 ? core_raise(state_of(self), &err, NULL) : wrap(state_of(self), &made);
+}
+
 static PyObject *get_kind(PyObject *self, void *unused)
 {
     (void)unused;
@@ -280,6 +296,7 @@ static PyMethodDef result_methods[] = {
      "(unit, has calls, [(file, line, name, calls, primitive calls, self, cumulative)])"},
     {"notes", result_notes, METH_NOARGS, "What the reader had to say."},
     {"difference", result_difference, METH_VARARGS, "The difference from another profile."},
+    {"span", result_span, METH_VARARGS, "What ran inside the spans of a name."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "calibrate.h"
+#include "span.h"
 
 /* A table from pointer to frame: open addressing, a power of two of slots. */
 struct pointer_slot {
@@ -31,7 +32,8 @@ static struct {
     struct tare_recorder *recorder;
     uint32_t generation; /* counts recordings: what threads and code objects remember is of one of them */
     Py_ssize_t code_extra;
-    bool prepared; /* code_extra, the thread key and the fork handler exist */
+    bool spans_only; /* threads are recorded while a span is open on them */
+    bool prepared;   /* code_extra, the thread key and the fork handler exist */
     pthread_key_t key;
     pthread_mutex_t lock; /* c_frames and kept */
     struct pointer_table c_frames;
@@ -53,8 +55,10 @@ struct cache_slot {
 };
 
 struct memory {
-    struct tare_recorder_thread *thread; /* NULL: there was no room for it */
+    struct tare_recorder_thread *thread; /* NULL: there was no room for it, or no span is open */
+    struct tare_recorder_thread *own;    /* the same while no span is open */
     uint32_t generation;
+    struct span_stack spans;
     struct cache_slot c_frames[CACHE]; /* spare the lock */
     struct cache_slot codes[CACHE];    /* the same for code objects, on free-threaded builds */
 };
@@ -150,6 +154,24 @@ static PyObject *thread_name(void)
     return name;
 }
 
+/* Give this thread its place in the recording. */
+static struct tare_recorder_thread *thread_record(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *name = thread_name();
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    int64_t tid = (int64_t)syscall(SYS_gettid);
+    if (!text)
+        text = tid == getpid() ? "MainThread" : "Thread";
+    mine->own = tare_recorder_thread_begin(hook.recorder, tid, text);
+    mine->thread = hook.spans_only ? NULL : mine->own;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return mine->thread;
+}
+
 static struct tare_recorder_thread *thread_begin(void)
 {
     if (hook.calibrating && !pthread_equal(pthread_self(), hook.calibrator))
@@ -162,19 +184,9 @@ static struct tare_recorder_thread *thread_begin(void)
             return NULL;
         }
     }
+    span_stack_finish(&mine->spans);
     *mine = (struct memory){.generation = hook.generation};
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *name = thread_name();
-    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    int64_t tid = (int64_t)syscall(SYS_gettid);
-    if (!text)
-        text = tid == getpid() ? "MainThread" : "Thread";
-    mine->thread = tare_recorder_thread_begin(hook.recorder, tid, text);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return mine->thread;
+    return hook.spans_only ? NULL : thread_record();
 }
 
 struct tare_recorder_thread *hook_thread(void)
@@ -184,12 +196,50 @@ struct tare_recorder_thread *hook_thread(void)
     return hook.recorder ? thread_begin() : NULL;
 }
 
+struct tare_recorder_thread *hook_own_thread(void)
+{
+    if (!hook.recorder)
+        return NULL;
+    if (!mine || mine->generation != hook.generation)
+        thread_begin();
+    if (mine && !mine->own && hook.spans_only)
+        thread_record();
+    return mine ? mine->own : NULL;
+}
+
+uint32_t hook_recording(void)
+{
+    return hook.recorder ? hook.generation : 0;
+}
+
+bool hook_spans_only(void)
+{
+    return hook.spans_only;
+}
+
+void hook_thread_switch(bool on)
+{
+    mine->thread = on ? mine->own : NULL;
+}
+
+struct span_stack *hook_span_stack(void)
+{
+    return &mine->spans;
+}
+
+uint32_t hook_span_frame(const char *name)
+{
+    struct tare_recorder_frame frame = {.kind = TARE_FRAME_SPAN, .name = name};
+    return tare_recorder_frame(hook.recorder, &frame);
+}
+
 /* A thread that recorded ends. */
 static void thread_over(void *memory)
 {
     struct memory *over = memory;
-    if (over->generation == hook.generation && over->thread && hook.recorder)
-        tare_recorder_thread_end(over->thread);
+    if (over->generation == hook.generation && over->own && hook.recorder)
+        tare_recorder_thread_end(over->own);
+    free(over->spans.items);
     free(over);
     mine = NULL;
 }
@@ -333,13 +383,25 @@ uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *sel
     return frame;
 }
 
-void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound)
+uint32_t hook_c_known(const PyMethodDef *method)
+{
+    pthread_mutex_lock(&hook.lock);
+    uint32_t frame = pointer_find(&hook.c_frames, method);
+    pthread_mutex_unlock(&hook.lock);
+    return frame;
+}
+
+void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound, bool yielded)
 {
     uint32_t left = tare_recorder_leave_frame(thread, frame, unwound);
-    if (left > 1)
-        __atomic_fetch_add(&hook.skipped, left - 1, __ATOMIC_RELAXED);
-    else if (left == 0 && tare_recorder_depth(thread))
+    if (left == 0 && tare_recorder_depth(thread) && !hook.spans_only)
         __atomic_fetch_add(&hook.unmatched, 1, __ATOMIC_RELAXED);
+    if (left <= 1 && !span_bound)
+        return;
+    /* Spans that lay above it are no loss. */
+    uint32_t spans = span_settle(thread, &mine->spans, yielded);
+    if (left > 1 + spans)
+        __atomic_fetch_add(&hook.skipped, left - 1 - spans, __ATOMIC_RELAXED);
 }
 
 /* In a forked child, before anything else runs: a capture of its own, or none. */
@@ -349,14 +411,20 @@ static void forked(void)
     if (!hook.recorder)
         return;
     struct tare_error err;
-    struct tare_recorder_thread *thread = mine && mine->generation == hook.generation ? mine->thread : NULL;
-    if (tare_recorder_forked(hook.recorder, thread, &err) == 0) {
+    bool known = mine && mine->generation == hook.generation;
+    struct tare_recorder_thread *thread = known ? mine->own : NULL;
+    /* A child that opens no span leaves no file; one that does begins a recording of its own. */
+    bool idle = hook.spans_only && !(known && mine->spans.count);
+    span_forked(!idle);
+    if (!idle && tare_recorder_forked(hook.recorder, thread, &err) == 0) {
         hook_describe_fork(hook.recorder);
         return;
     }
-    /* No room: the child runs on, unrecorded. What the recorder still holds is left alone. */
+    /* The child runs on, unrecorded. What the recorder and the tables hold is left alone: another thread may
+     * have been changing them. */
     hook.recorder = NULL;
     hook.generation++;
+    hook.c_frames = hook.codes = (struct pointer_table){0};
 }
 
 static int prepare(void)
@@ -432,9 +500,9 @@ PyObject *hook_start(PyObject *module, PyObject *args)
 {
     const char *folder;
     unsigned long long cap = 0;
-    int c_functions = 1;
+    int c_functions = 1, spans_only = 0;
     const struct core_state *state = core_state_of(module);
-    if (!PyArg_ParseTuple(args, "s|Kp", &folder, &cap, &c_functions))
+    if (!PyArg_ParseTuple(args, "s|Kpp", &folder, &cap, &c_functions, &spans_only))
         return NULL;
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
         return PyErr_Format(state->error, "tare records the main interpreter only, and this is another one");
@@ -448,7 +516,9 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     if (tare_recorder_create(&options, &recorder, &err) < 0)
         return core_raise(state, &err, NULL);
     hook_describe(recorder, folder);
-    if (hook_events_start(module, c_functions) < 0) {
+    hook.spans_only = false;
+    span_forked(false);
+    if (hook_events_start(module, c_functions, spans_only) < 0) {
         tare_recorder_destroy(recorder);
         return NULL;
     }
@@ -461,7 +531,8 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     hook.recorder = recorder;
     hook.generation++;
     hook.unmatched = hook.skipped = 0;
-    if (hook_events_switch(true) < 0) {
+    hook.spans_only = spans_only;
+    if (hook_events_switch(!spans_only) < 0) {
         hook.recorder = NULL;
         hook.generation++;
         hook_events_stop();
@@ -490,6 +561,10 @@ PyObject *hook_status(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return Py_BuildValue("{s:O,s:K,s:K}", "recording", hook.recorder ? Py_True : Py_False, "unmatched",
-                         (unsigned long long)hook.unmatched, "skipped", (unsigned long long)hook.skipped);
+    PyObject *path = hook.recorder ? PyUnicode_DecodeFSDefault(tare_recorder_path(hook.recorder))
+                                   : PyUnicode_FromString("");
+    return Py_BuildValue("{s:O,s:O,s:N,s:K,s:K}", "recording", hook.recorder ? Py_True : Py_False,
+                         "spans_only", hook.recorder && hook.spans_only ? Py_True : Py_False, "path", path,
+                         "unmatched", (unsigned long long)hook.unmatched, "skipped",
+                         (unsigned long long)hook.skipped);
 }

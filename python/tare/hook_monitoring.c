@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "span.h"
+
 enum { TOOL_PROFILER = 2, TOOL_COUNT = 6 };
 
 /* The state of the events; one per process, see hook.c. */
@@ -18,15 +20,49 @@ static struct {
     int tool;
     long set; /* the events asked for */
     bool c_functions;
+    bool on;
+    uint32_t outside; /* of a recording of spans: calls seen since a span was open */
 } events = {.tool = -1};
+
+/*
+ * Switching events on or off makes the interpreter write all running code anew, which costs as much as a few
+ * thousand calls that nobody records. So they stay on for that many calls after the last span was closed.
+ */
+enum { OUTSIDE_CALLS = 2000 };
+
+static int set_events(long set);
+
+static void outside(void)
+{
+    if (span_active || span_bound || !events.on || ++events.outside < OUTSIDE_CALLS)
+        return;
+    events.on = false;
+    if (set_events(0) < 0)
+        PyErr_Clear();
+}
+
+void hook_events_here(bool needed)
+{
+    events.outside = 0;
+    if (!needed || events.on)
+        return;
+    events.on = true;
+    if (set_events(events.set) < 0)
+        PyErr_Clear();
+}
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
     (void)count;
+    PyCodeObject *code = (PyCodeObject *)(void *)args[0];
     struct tare_recorder_thread *thread = hook_thread();
-    if (thread)
-        tare_recorder_enter(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false);
+    if (span_bound)
+        span_enter_frame(code, false);
+    else if (thread)
+        tare_recorder_enter(thread, hook_code_frame(code), false);
+    else
+        outside();
     Py_RETURN_NONE;
 }
 
@@ -34,9 +70,12 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, Py_ssize_t cou
 {
     (void)self;
     (void)count;
+    PyCodeObject *code = (PyCodeObject *)(void *)args[0];
     struct tare_recorder_thread *thread = hook_thread();
-    if (thread)
-        tare_recorder_enter(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true);
+    if (span_bound)
+        span_enter_frame(code, true);
+    else if (thread)
+        tare_recorder_enter(thread, hook_code_frame(code), true);
     Py_RETURN_NONE;
 }
 
@@ -46,7 +85,17 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)count;
     struct tare_recorder_thread *thread = hook_thread();
     if (thread)
-        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false);
+        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, false);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    (void)count;
+    struct tare_recorder_thread *thread = hook_thread();
+    if (thread)
+        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, true);
     Py_RETURN_NONE;
 }
 
@@ -56,7 +105,7 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, Py_ssize_t cou
     (void)count;
     struct tare_recorder_thread *thread = hook_thread();
     if (thread)
-        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true);
+        hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true, false);
     Py_RETURN_NONE;
 }
 
@@ -98,7 +147,7 @@ static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t c
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
     if (thread)
-        hook_leave(thread, hook_c_frame(method, args[2], args[3]), false);
+        hook_leave(thread, hook_c_frame(method, args[2], args[3]), false, false);
     Py_RETURN_NONE;
 }
 
@@ -109,7 +158,7 @@ static PyObject *on_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t co
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
     if (thread)
-        hook_leave(thread, hook_c_frame(method, args[2], args[3]), true);
+        hook_leave(thread, hook_c_frame(method, args[2], args[3]), true, false);
     Py_RETURN_NONE;
 }
 
@@ -122,7 +171,7 @@ static struct event {
 } table[] = {
     {{"PY_START", FASTCALL(on_enter), NULL}, false},  {{"PY_RESUME", FASTCALL(on_resume), NULL}, false},
     {{"PY_THROW", FASTCALL(on_resume), NULL}, false}, {{"PY_RETURN", FASTCALL(on_leave), NULL}, false},
-    {{"PY_YIELD", FASTCALL(on_leave), NULL}, false},  {{"PY_UNWIND", FASTCALL(on_unwind), NULL}, false},
+    {{"PY_YIELD", FASTCALL(on_yield), NULL}, false},  {{"PY_UNWIND", FASTCALL(on_unwind), NULL}, false},
     {{"CALL", FASTCALL(on_call), NULL}, true},        {{"C_RETURN", FASTCALL(on_c_return), NULL}, true},
     {{"C_RAISE", FASTCALL(on_c_raise), NULL}, true},
 };
@@ -195,8 +244,10 @@ static int register_all(PyObject *module, long *ret_set)
     return 0;
 }
 
-int hook_events_start(PyObject *module, bool c_functions)
+int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
 {
+    /* A forked child that did not go on recording still has what its parent registered. */
+    hook_events_stop();
     events.c_functions = c_functions;
     PyObject *sys = PyImport_ImportModule("sys");
     events.monitoring = sys ? PyObject_GetAttrString(sys, "monitoring") : NULL;
@@ -207,7 +258,7 @@ int hook_events_start(PyObject *module, bool c_functions)
     events.tool = tool_take();
     if (events.tool < 0)
         return -1;
-    if (register_all(module, &events.set) < 0 || set_events(events.set) < 0) {
+    if (register_all(module, &events.set) < 0 || (!spans_only && hook_events_switch(true) < 0)) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         hook_events_stop();
@@ -219,6 +270,7 @@ int hook_events_start(PyObject *module, bool c_functions)
 
 int hook_events_switch(bool on)
 {
+    events.on = on;
     return set_events(on ? events.set : 0);
 }
 
@@ -229,6 +281,7 @@ void hook_events_stop(void)
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     set_events(0);
+    events.on = false;
     for (size_t i = 0; i < EVENTS; i++) {
         long number = event_number(table[i].method.ml_name);
         if (number >= 0)

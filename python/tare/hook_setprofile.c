@@ -9,10 +9,13 @@
 
 #include <frameobject.h>
 
+#include "span.h"
+
 static struct {
     PyObject *starter; /* what threading.setprofile was given */
     bool c_functions;
     bool on;
+    bool everywhere; /* on every thread; else where a span is open */
 } events;
 
 /* Not in the headers of the limited API, but exported by 3.10 and 3.11: the hook for another thread. */
@@ -35,22 +38,52 @@ static bool resumed(PyFrameObject *frame, const PyCodeObject *code)
 #endif
 }
 
+/* Does this frame only pause? Asked when it returns. */
+static bool yielded(PyFrameObject *frame, PyCodeObject *code)
+{
+    if (!(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)))
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    enum { YIELD = 86 }; /* YIELD_VALUE of 3.11, by which awaits pause too */
+    PyObject *bytes = PyCode_GetCode(code);
+    int at = PyFrame_GetLasti(frame);
+    bool pauses = bytes && at >= 0 && at < PyBytes_GET_SIZE(bytes) &&
+                  (unsigned char)PyBytes_AS_STRING(bytes)[at] == YIELD;
+    Py_XDECREF(bytes);
+    return pauses;
+#else
+    return frame->f_state == FRAME_SUSPENDED;
+#endif
+}
+
+/* No span is open on this thread: our hook may go, unless one is open elsewhere and waits. */
+static void outside(void)
+{
+    if (!events.everywhere && !span_bound)
+        PyEval_SetProfile(NULL, NULL);
+}
+
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)self;
     struct tare_recorder_thread *thread = hook_thread();
-    if (!thread)
+    if (!thread && !(span_bound && what == PyTrace_CALL)) {
+        outside();
         return 0;
+    }
     switch (what) {
     case PyTrace_CALL: {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        tare_recorder_enter(thread, hook_code_frame(code), resumed(frame, code));
+        if (span_bound)
+            span_enter_frame(code, resumed(frame, code));
+        else
+            tare_recorder_enter(thread, hook_code_frame(code), resumed(frame, code));
         Py_DECREF(code);
         break;
     }
     case PyTrace_RETURN: {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        hook_leave(thread, hook_code_frame(code), arg == NULL);
+        hook_leave(thread, hook_code_frame(code), arg == NULL, span_bound && arg && yielded(frame, code));
         Py_DECREF(code);
         break;
     }
@@ -64,7 +97,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         if (what == PyTrace_C_CALL)
             tare_recorder_enter(thread, id, false);
         else
-            hook_leave(thread, id, what == PyTrace_C_EXCEPTION);
+            hook_leave(thread, id, what == PyTrace_C_EXCEPTION, false);
         break;
     }
     default:
@@ -103,13 +136,27 @@ static void set_for_threads(Py_tracefunc function)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     for (PyThreadState *t = PyInterpreterState_ThreadHead(interpreter); t; t = PyThreadState_Next(t))
-        if (_PyEval_SetProfile(t, function, NULL) < 0)
+        if ((events.everywhere || t->c_profilefunc == on_event) && _PyEval_SetProfile(t, function, NULL) < 0)
             PyErr_Clear();
 }
 
-int hook_events_start(PyObject *module, bool c_functions)
+void hook_events_here(bool needed)
+{
+    PyThreadState *here = PyThreadState_Get();
+    if (events.everywhere || (here->c_profilefunc && here->c_profilefunc != on_event))
+        return; /* the program has a profiler of its own on this thread */
+    if (needed && !here->c_profilefunc)
+        PyEval_SetProfile(on_event, NULL);
+    else if (!needed && here->c_profilefunc && !span_bound)
+        PyEval_SetProfile(NULL, NULL);
+}
+
+int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
 {
     events.c_functions = c_functions;
+    events.everywhere = !spans_only;
+    if (spans_only)
+        return 0;
     events.starter = PyCFunction_New(&first_method, module);
     if (!events.starter || set_for_new_threads(events.starter) < 0) {
         Py_CLEAR(events.starter);
@@ -132,6 +179,10 @@ void hook_events_stop(void)
     PyErr_Fetch(&type, &value, &trace);
     events.on = false;
     set_for_threads(NULL);
+    if (!events.everywhere) {
+        PyErr_Restore(type, value, trace);
+        return;
+    }
     if (set_for_new_threads(Py_None) < 0)
         PyErr_Clear();
     Py_CLEAR(events.starter);

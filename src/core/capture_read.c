@@ -248,6 +248,16 @@ static int counts_keep(struct reading *r, uint32_t node, const struct tare_captu
     return 0;
 }
 
+/* How often a node was called. A span that paused and went on was still opened once. */
+static int64_t calls_of(const struct reading *r, uint32_t node, const struct tare_capture_node *from)
+{
+    uint64_t calls = from->calls & INT64_MAX;
+    uint32_t frame = node == TARE_NONE ? TARE_NONE : tare_profile_node_at(r->profile, node)->frame;
+    if (frame != TARE_NONE && tare_profile_frame_at(r->profile, frame)->kind == TARE_FRAME_SPAN)
+        calls -= from->resumes < calls ? from->resumes : calls;
+    return (int64_t)calls;
+}
+
 static int read_nodes(struct reading *r, const struct tare_capture_thread *thread, uint32_t root,
                       struct tare_error *err)
 {
@@ -272,7 +282,7 @@ static int read_nodes(struct reading *r, const struct tare_capture_thread *threa
             }
             if (node_keep(r, node, err) < 0)
                 return -1;
-            tare_profile_add(r->profile, node, CALLS, (int64_t)(from.calls & INT64_MAX));
+            tare_profile_add(r->profile, node, CALLS, calls_of(r, node, &from));
             if (counts_keep(r, node, &from, err) < 0)
                 return -1;
             tare_profile_add(r->profile, node, WALL, to_ns(r, from.self_ticks));

@@ -1,0 +1,695 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decorators and context managers: what belongs to a name is what ran inside it, and the files say so."""
+
+from __future__ import annotations
+
+import json
+import os
+import pstats
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+tare = pytest.importorskip("tare", reason="tare is not installed here: bash .ci/run python_tests does it")
+
+
+def run(
+    code: str, folder: Path, *arguments: str, status: int = 0, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(code))
+    clean = {k: v for k, v in os.environ.items() if k not in ("ENABLE_PROFILING", "PROFILE_OUTPUT_DIR")}
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=folder,
+        env={**clean, **environment},
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def only(folder: Path, pattern: str) -> Path:
+    found = sorted((folder / "profiling_results").glob(pattern))
+    assert len(found) == 1, (pattern, sorted(p.name for p in folder.rglob("*")))
+    return found[0]
+
+
+def row(file: str, name: str) -> str:
+    """The name of a function; a span, which may have the same, with the word before it."""
+    return f"span {name}" if file in ("", "~") and name[0] != "<" else name
+
+
+def rows(profile: object) -> dict[str, int]:
+    return {row(f.file, f.name): f.calls for f in profile.functions()}  # type: ignore[attr-defined]
+
+
+def calls(folder: Path, name: str) -> dict[str, int]:
+    """Calls of each function in the one profile of a name, as its .pb.gz and its .prof both say."""
+    ours = rows(tare.load(only(folder, f"{name}_*.pb.gz")))
+    stats = pstats.Stats(str(only(folder, f"{name}_*.prof"))).stats  # type: ignore[attr-defined]
+    assert {row(key[0], key[2]): value[1] for key, value in stats.items()} == ours
+    return ours
+
+
+def test_the_example_of_a_function(tmp_path: Path) -> None:
+    before = int(time.time())
+    run(
+        """
+        import tare
+
+        @tare.profile_function(name="embed_query")
+        def embed_query(query):
+            return inner(query)
+
+        def inner(query):
+            return len(query)
+
+        assert [embed_query("abc") for _ in range(4)] == [3] * 4
+        inner("outside")
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "embed_query") == {
+        "span embed_query": 4,
+        "embed_query": 4,
+        "inner": 4,
+        "<built-in method builtins.len>": 4,
+    }
+    files = sorted(p.name for p in (tmp_path / "profiling_results").iterdir())
+    assert [re.sub(r"\d+", "T", name) for name in files] == [
+        "embed_query_T.pb.gz",
+        "embed_query_T.prof",
+        "embed_query_T.txt",
+    ]
+    (when,) = {int(re.findall(r"\d+", name)[0]) for name in files}
+    assert before <= when <= time.time()
+    table = only(tmp_path, "*.txt").read_text()
+    assert "ncalls  tottime  percall  cumtime  percall filename:lineno(function)" in table
+    assert "(inner)" in table
+
+
+def test_a_decorated_function_is_the_function(tmp_path: Path) -> None:
+    run(
+        """
+        import asyncio, inspect, pickle, tare
+
+        def plain(a: int, b: str = "x", *c, d, **e) -> float:
+            "What it says."
+            raise KeyError(a)
+
+        made = tare.profile_function(plain)
+        assert made.__wrapped__ is plain and made.__name__ == "plain" and made.__doc__ == "What it says."
+        assert inspect.signature(made) == inspect.signature(plain)
+        try:
+            made(7, d=1)
+        except KeyError as problem:
+            assert problem.args == (7,) and problem.__context__ is None
+        else:
+            raise SystemExit("no exception")
+
+        class Model:
+            @tare.profile_function
+            def forward(self, x): return x + 1
+            @staticmethod
+            @tare.profile_function()
+            def fixed(x): return x
+            @classmethod
+            @tare.profile("other")
+            def made(cls): return cls
+        assert Model().forward(1) == 2 and Model.fixed(3) == 3 and Model.made() is Model
+
+        @tare.profile_function
+        async def later(x):
+            await asyncio.sleep(0)
+            return x
+        assert inspect.iscoroutinefunction(later) and asyncio.run(later(5)) == 5
+
+        @tare.profile_function
+        def numbers(n):
+            try:
+                for i in range(n):
+                    got = yield i
+                    if got: yield got * 10
+            except ValueError:
+                yield -1
+            finally:
+                closed.append(n)
+            return "end"
+        closed = []
+        assert inspect.isgeneratorfunction(numbers) and list(numbers(3)) == [0, 1, 2]
+        g = numbers(5); next(g)
+        assert g.send(4) == 40 and g.throw(ValueError()) == -1
+        g.close()
+        def whole(): return (yield from numbers(0))
+        try: next(whole())
+        except StopIteration as end: assert end.value == "end"
+        assert closed == [3, 5, 0]
+
+        @tare.profile_function
+        async def stream(n):
+            try:
+                for i in range(n):
+                    await asyncio.sleep(0)
+                    try:
+                        got = yield i
+                    except KeyError:
+                        got = "thrown"
+                    if got: yield got
+            finally:
+                closed.append("stream")
+        async def use():
+            assert inspect.isasyncgenfunction(stream)
+            assert [x async for x in stream(3)] == [0, 1, 2]
+            s = stream(3)
+            assert await s.asend(None) == 0 and await s.asend("sent") == "sent"
+            assert await s.asend(None) == 1 and await s.athrow(KeyError()) == "thrown"
+            await s.aclose()
+        asyncio.run(use())
+        assert closed[3:] == ["stream", "stream"]
+        """,
+        tmp_path,
+    )
+    assert {re.sub(r"_\d+.*", "", p.name) for p in (tmp_path / "profiling_results").iterdir()} == {
+        *("plain", "forward", "fixed", "other", "later", "numbers", "stream"),
+    }
+
+
+def test_of_a_generator_only_its_own_work(tmp_path: Path) -> None:
+    run(
+        """
+        import tare
+
+        def inside(): pass
+        def between(): pass
+
+        @tare.profile_function(name="numbers")
+        def numbers(n):
+            for i in range(n):
+                inside()
+                yield i
+
+        for i in numbers(5):
+            between()
+        """,
+        tmp_path,
+    )
+    got = calls(tmp_path, "numbers")
+    assert got["inside"] == 5
+    assert "between" not in got
+
+
+def test_nested_recursive_and_side_by_side(tmp_path: Path) -> None:
+    run(
+        """
+        import tare
+
+        def leaf(): pass
+
+        @tare.profile_function
+        def down(n):
+            leaf()
+            if n: down(n - 1)
+
+        outer, first, second = tare.profile("outer"), tare.profile("first"), tare.profile("second")
+        with outer:
+            leaf()
+            down(3)
+            with tare.profile("inner"):
+                leaf(), leaf()
+                with outer:
+                    leaf()
+        down(1)
+        first.__enter__(); leaf()
+        second.__enter__(); leaf()
+        first.__exit__(None, None, None); leaf(); leaf(); leaf()
+        second.__exit__(None, None, None); leaf()
+        try:
+            with tare.profile("failed"):
+                leaf()
+                raise ValueError
+        except ValueError:
+            leaf()
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "outer")["leaf"] == 1 + 4 + 2 + 1
+    assert calls(tmp_path, "outer")["span outer"] == 2
+    assert calls(tmp_path, "inner")["leaf"] == 3
+    assert calls(tmp_path, "down")["leaf"] == 6
+    assert calls(tmp_path, "first") == {"span first": 1, "leaf": 2, "span second": 1}
+    assert calls(tmp_path, "second")["leaf"] == 4
+    assert calls(tmp_path, "failed")["leaf"] == 1
+
+
+def test_spans_that_outlive_the_call_that_opened_them(tmp_path: Path) -> None:
+    run(
+        """
+        import contextlib, tare
+
+        def leaf(): pass
+        def opener(stack, name): stack.enter_context(tare.profile(name))
+
+        @contextlib.contextmanager
+        def region():
+            with tare.profile("region"):
+                yield
+
+        for whole in (contextlib.nullcontext(), tare.profile("whole")):
+            with whole:
+                with contextlib.ExitStack() as stack:
+                    opener(stack, "stacked")
+                    leaf(), leaf()
+                leaf()
+                with region():
+                    leaf()
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "stacked")["leaf"] == 4
+    assert calls(tmp_path, "region")["leaf"] == 2
+    assert calls(tmp_path, "whole")["leaf"] == 4
+
+
+def test_each_thread_has_its_own(tmp_path: Path) -> None:
+    run(
+        """
+        import threading, tare
+
+        def inside(): pass
+        def outside(): pass
+
+        @tare.profile_function(name="job")
+        def job(n):
+            for _ in range(n): inside()
+
+        def work(n):
+            gate.wait()
+            for i in range(20):
+                outside()
+                job(n)
+                outside()
+
+        gate = threading.Barrier(4)
+        threads = [threading.Thread(target=work, args=(n,), name=f"worker-{n}") for n in (1, 10, 100)]
+        for t in threads: t.start()
+        with tare.profile("waiting"):
+            gate.wait()
+            for t in threads: t.join()
+        """,
+        tmp_path,
+    )
+    got = calls(tmp_path, "job")
+    assert got["inside"] == 20 * 111
+    assert got["job"] == got["span job"] == 60
+    assert "outside" not in got
+    assert "inside" not in calls(tmp_path, "waiting")
+    folded = tare.load(only(tmp_path, "job_*.pb.gz"))._core.render("folded").decode()
+    assert all(f"worker-{n}" in folded for n in (1, 10, 100))
+
+
+@pytest.mark.parametrize("how", ["async with", "with"])
+def test_tasks_take_turns(how: str, tmp_path: Path) -> None:
+    run(
+        f"""
+        import asyncio, tare
+
+        def one(): pass
+        def two(): pass
+        def child(): pass
+        def stranger(): pass
+
+        async def step(function, n):
+            for _ in range(n):
+                function()
+                await asyncio.sleep(0)
+
+        async def named(name, function, n):
+            {how} tare.profile(name):
+                function()
+                await step(function, n)
+            await step(stranger, 2)
+
+        async def late():
+            await asyncio.sleep(0.02)
+            stranger()
+
+        async def main():
+            asyncio.create_task(step(stranger, 30))
+            await asyncio.gather(named("one", one, 5), named("two", two, 7), step(stranger, 20))
+            {how} tare.profile("family"):
+                await asyncio.gather(step(child, 3), step(child, 4))
+                task = asyncio.create_task(late())
+            await task
+
+        @tare.profile_function(name="decorated")
+        async def decorated():
+            await step(one, 6)
+
+        async def three():
+            await asyncio.gather(decorated(), decorated(), step(stranger, 9))
+
+        asyncio.run(main())
+        asyncio.run(three())
+        """,
+        tmp_path,
+    )
+    one, two, family = (calls(tmp_path, name) for name in ("one", "two", "family"))
+    assert (one["one"], two["two"], one["span one"], two["span two"]) == (6, 8, 1, 1)
+    assert "two" not in one
+    assert "one" not in two
+    assert family["child"] == 7
+    for name in ("one", "two", "family", "decorated"):
+        assert "stranger" not in calls(tmp_path, name)
+    assert calls(tmp_path, "decorated")["one"] == 12
+
+
+def test_saving(tmp_path: Path) -> None:
+    code = """
+    import os, tare
+
+    @tare.profile_function(name="job", format="stats")
+    def job(): pass
+
+    @tare.profile_function(name="a/b c")
+    def other(): pass
+
+    job(); other()
+    files = tare.flush()
+    names = {os.path.basename(f) for f in [*files, tare._core.status()["path"]]}
+    assert names <= set(os.listdir("profiling_results")) and len(names) == 6, files
+    job(); other()
+    assert tare.flush() == files
+    """
+    run(code, tmp_path)
+    results = tmp_path / "profiling_results"
+    stats = pstats.Stats(str(results / "job.stats")).stats  # type: ignore[attr-defined]
+    assert {row(key[0], key[2]): value[1] for key, value in stats.items()} == {"span job": 2, "job": 2}
+    assert "job" in (results / "job.txt").read_text()
+    first = {p.name: p.read_bytes() for p in results.iterdir()}
+    assert len(first) == 5
+    assert calls(tmp_path, "a_b c")["span a/b c"] == 2
+    run(code, tmp_path)
+    second = {p.name: p.read_bytes() for p in results.iterdir()}
+    assert len(second) == 10
+    kept = sorted(first.values())
+    assert all(content in second.values() for content in kept), "something was overwritten"
+
+
+def test_saving_again_and_again(tmp_path: Path) -> None:
+    run(
+        """
+        import glob, time, tare
+
+        @tare.profile_function(name="job", save_every=0.05)
+        def job(): pass
+
+        job()
+        deadline = time.monotonic() + 20
+        while not glob.glob("profiling_results/job_*.txt"):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        job()
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "job") == {"span job": 2, "job": 2}
+
+
+def test_a_killed_process_leaves_its_capture(tmp_path: Path) -> None:
+    run(
+        """
+        import os, signal, tare
+        def leaf(): pass
+        with tare.profile("job"):
+            leaf()
+            os.kill(os.getpid(), signal.SIGKILL)
+        """,
+        tmp_path,
+        status=-9,
+    )
+    profile = tare.load(only(tmp_path, "*.tarecap"))
+    assert rows(profile)["leaf"] == rows(profile)["span job"] == 1
+
+
+def test_processes_have_files_of_their_own(tmp_path: Path) -> None:
+    run(
+        """
+        import multiprocessing, os, sys, tare
+
+        def leaf(): pass
+
+        @tare.profile_function(name="job")
+        def job(n):
+            for _ in range(n): leaf()
+
+        if __name__ == "__main__":
+            job(1)
+            context = multiprocessing.get_context("fork")
+            workers = [context.Process(target=job, args=(n,)) for n in (10, 100)]
+            workers.append(context.Process(target=leaf))
+            for w in workers: w.start()
+            for w in workers: w.join()
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+            with tare.profile("during"):
+                if os.fork() == 0:
+                    leaf(); leaf()
+                    sys.exit(0)
+                os.wait()
+        """,
+        tmp_path,
+    )
+    results = tmp_path / "profiling_results"
+    jobs = [tare.load(p) for p in results.glob("job_*.pb.gz")]
+    assert sorted(rows(p)["leaf"] for p in jobs) == [1, 10, 100]
+    during = [tare.load(p) for p in results.glob("during_*.pb.gz")]
+    assert sorted(rows(p).get("leaf", 0) for p in during) == [0, 2]
+    assert not list(results.glob("*.tarecap"))
+
+
+def test_code_outside_is_not_recorded_and_a_recording_goes_on(tmp_path: Path) -> None:
+    run(
+        """
+        import sys, tare
+
+        def leaf(): pass
+
+        @tare.profile_function(name="job")
+        def job(): leaf()
+
+        for i in range(50):
+            job()
+            for _ in range(3000 if i % 10 == 0 else 3): leaf()
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "job") == {"span job": 50, "job": 50, "leaf": 50}
+
+
+def test_inside_a_whole_recording(tmp_path: Path) -> None:
+    """Where `tare run` records the process already, spans are part of that recording."""
+    run(
+        """
+        import asyncio, os, sys, tare
+        from tare import _core
+
+        def leaf(): pass
+        def outside(): pass
+
+        @tare.profile_function(name="job")
+        def job(): leaf()
+
+        async def turn(name):
+            async with tare.profile(name):
+                for _ in range(3):
+                    leaf()
+                    await asyncio.sleep(0)
+            outside()
+
+        async def main():
+            await asyncio.gather(turn("one"), turn("two"))
+
+        path = _core.start(os.getcwd())
+        outside()
+        job()
+        asyncio.run(main())
+        status = _core.status()
+        assert not status["skipped"], status
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "job") == {"span job": 1, "job": 1, "leaf": 1}
+    for name in ("one", "two"):
+        got = calls(tmp_path, name)
+        assert got["leaf"] == 3
+        assert got[f"span {name}"] == 1
+        assert "outside" not in got
+    (capture,) = tmp_path.glob("*.tarecap")
+    whole = rows(tare.load(capture))
+    assert whole["outside"] == 3
+    assert whole["leaf"] == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "on"),
+    [
+        *((value, True) for value in ("true", "1", "Yes", "on", "", None)),
+        *((value, False) for value in ("false", "0", "NO", "off")),
+    ],
+)
+def test_the_environment_switch(value: str | None, on: bool, tmp_path: Path) -> None:
+    environment = {"PROFILE_OUTPUT_DIR": "runs/profiling"}
+    if value is not None:
+        environment["ENABLE_PROFILING"] = value
+    run(
+        """
+        import asyncio, sys, tare
+
+        def plain(): pass
+        on = sys.argv[1] == "True"
+        assert (tare.profile_function(plain) is plain) is not on
+        assert (tare.profile_function(name="x")(plain) is plain) is not on
+        assert (tare.profile("x")(plain) is plain) is not on
+        with tare.profile("block"): plain()
+        async def main():
+            async with tare.profile("block"): plain()
+        asyncio.run(main())
+        assert ("_core" in str(tare._core.Span)) and tare._core.status()["recording"] is on
+        assert tare.configure({"enable_profiling": False}).enabled is (len(sys.argv) > 2 and on)
+        assert tare.configure({"enable_profiling": True}).enabled is on
+        assert tare.configure({"profile_output_dir": "elsewhere"}).output_dir == "runs/profiling"
+        """,
+        tmp_path,
+        str(on),
+        *(["set"] if value else []),
+        **environment,
+    )
+    assert bool(list(tmp_path.glob("runs/profiling/block_*.prof"))) is on
+    assert not (tmp_path / "profiling_results").exists()
+
+
+def test_a_wrong_switch_is_refused(tmp_path: Path) -> None:
+    done = run("import tare; tare.profile('x')", tmp_path, status=1, ENABLE_PROFILING="maybe")
+    assert "ENABLE_PROFILING is 'maybe': write one of true, 1, yes, on or false, 0, no, off" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_harms_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run(
+        """
+        import tare
+        @tare.profile_function(name="x", output_dir="file/below")
+        def f(): return 3
+        assert f() == 3 and f() == 3
+        """,
+        tmp_path,
+    )
+    assert done.stderr.count("tare does not profile this process") == 1
+
+
+class Like:
+    """Has .get() and nothing else of a mapping, as some configurations do."""
+
+    def __init__(self, **values: object) -> None:
+        self.values = values
+
+    def get(self, key: str) -> object:
+        return self.values.get(key)
+
+
+def test_configure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENABLE_PROFILING", raising=False)
+    monkeypatch.delenv("PROFILE_OUTPUT_DIR", raising=False)
+    assert tare.configure({}) == (False, 1, "profiling_results")
+    made = tare.configure(Like(enable_profiling="yes", profile_every_n_steps=100, profile_output_dir="runs"))
+    assert made == (True, 100, "runs")
+    assert [step for step in range(301) if made.due(step)] == [0, 100, 200, 300]
+    assert repr(made.profile("train_step", 100)) == "<tare.profile 'train_step' to 'runs'>"
+    assert type(made.profile("train_step", 101)).__name__ == "Off"
+    monkeypatch.setenv("ENABLE_PROFILING", "0")
+    assert not tare.configure({"enable_profiling": True}).enabled
+    for wrong, message in [
+        ({"enable_profiling": "maybe"}, "enable_profiling is 'maybe'"),
+        ({"enable_profiling": 2}, "enable_profiling is 2"),
+        ({"profile_every_n_steps": 0}, "profile_every_n_steps is 0"),
+        ({"profile_every_n_steps": True}, "profile_every_n_steps is True"),
+        ({"profile_output_dir": 3}, "profile_output_dir is 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            tare.configure(wrong)
+    with pytest.raises(TypeError, match="takes a mapping"):
+        tare.configure(3)
+    monkeypatch.undo()
+    tare.configure({})
+
+
+def test_configure_from_omegaconf() -> None:
+    omegaconf = pytest.importorskip("omegaconf", reason="pip install omegaconf makes this run")
+    config = omegaconf.OmegaConf.create({"train": {"enable_profiling": True, "profile_every_n_steps": 100}})
+    made = tare.configure(config.train)
+    assert made.every_n_steps == 100
+    assert made.enabled is (os.environ.get("ENABLE_PROFILING", "1").lower() in ("1", "true", "yes", "on"))
+    assert tare.configure(omegaconf.OmegaConf.create({"other": 1})).every_n_steps == 1
+
+
+def test_wrong_arguments_are_refused() -> None:
+    for wrong in ("", "a\0b", None, 3):
+        with pytest.raises(ValueError, match="cannot be called"):
+            tare.profile(wrong)
+    with pytest.raises(ValueError, match="format is 'xml'"):
+        tare.profile("x", format="xml")
+    with pytest.raises(ValueError, match="save_every is 0"):
+        tare.profile("x", save_every=0)
+
+
+def test_notebooks(tmp_path: Path) -> None:
+    pytest.importorskip("IPython", reason="pip install ipython makes this run")
+    done = run(
+        """
+        import json
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        def do(cell):
+            result = shell.run_cell(cell)
+            result.raise_error()
+            return result.result
+        do("%load_ext tare")
+        do("def leaf(): pass\\ndef work(n):\\n    for _ in range(n): leaf()\\n")
+        line = do("%tare work(7)")
+        cell = do("%%tare\\nwork(2)\\nwork(3)\\nkept = 5\\n")
+        do("profile = %tare work(1)")
+        rows = [{f.name: f.calls for f in p.functions()} for p in (line, cell, shell.user_ns["profile"])]
+        assert [r["leaf"] for r in rows] == [7, 5, 1], rows
+        assert shell.user_ns["kept"] == 5
+        assert "<table>" in cell._repr_html_() and "leaf" in cell._repr_html_()
+        failed = shell.run_cell("%%tare\\nwork(2)\\n1/0\\n")
+        assert isinstance(failed.error_in_exec, ZeroDivisionError), failed
+        print("fine")
+        """,
+        tmp_path,
+        IPYTHONDIR=str(tmp_path / "ipython"),
+    )
+    assert done.stdout.strip().endswith("fine")
+    assert "ZeroDivisionError" in done.stdout
+    assert not (tmp_path / "profiling_results").exists()
+
+
+def test_what_is_imported_is_little(tmp_path: Path) -> None:
+    done = run(
+        """
+        import json, sys, tare
+        print(json.dumps(sorted(m for m in sys.modules if m.startswith("tare"))))
+        """,
+        tmp_path,
+    )
+    assert json.loads(done.stdout) == ["tare", "tare._core"]
