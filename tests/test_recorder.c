@@ -122,6 +122,32 @@ static void counts_and_times_come_back(void)
     free(path);
 }
 
+static void a_restarted_thread_forgets(void)
+{
+    struct tare_recorder *recorder = recorder_new(0);
+    struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 12, "MainThread");
+    uint32_t before = frame_new(recorder, "before"), both = frame_new(recorder, "both");
+    for (int i = 0; i < 3; i++) {
+        tare_recorder_enter(thread, before, false);
+        tare_recorder_enter(thread, both, false);
+        tare_recorder_leave(thread, false);
+        tare_recorder_leave(thread, false);
+    }
+    CHECK(tare_recorder_thread_restart(thread));
+    tare_recorder_enter(thread, both, false);
+    tare_recorder_leave(thread, false);
+    struct tare_capture_info info = {0};
+    struct tare_profile *profile = read_back(tare_recorder_path(recorder), &info);
+    CHECK(profile != NULL);
+    CHECK_INT(info.threads, 1);
+    CHECK_INT(sum_of(profile, "before", "calls"), 0);
+    CHECK_INT(sum_of(profile, "both", "calls"), 1);
+    CHECK_INT(tare_profile_nodes(profile), 3);
+    tare_profile_destroy(profile);
+    unlink(tare_recorder_path(recorder));
+    tare_recorder_destroy(recorder);
+}
+
 static void deep_stacks_cross_chunks(void)
 {
     struct tare_recorder *recorder = recorder_new((uint64_t)64 << 20);
@@ -403,6 +429,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 2;
     RUN(counts_and_times_come_back);
+    RUN(a_restarted_thread_forgets);
     RUN(deep_stacks_cross_chunks);
     RUN(no_room_folds_into_truncated);
     RUN(threads_keep_their_own_stacks);

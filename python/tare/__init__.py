@@ -14,10 +14,10 @@ with tare.profile("export_data"): ...
 """
 
 # What a name needs is imported when it is first used: a process that is only recorded must not pay for
-# views, nor find modules imported that its program did not import.
-from typing import TYPE_CHECKING
-
+# views, nor find modules imported that its program did not import: typing is one of those.
 from tare._core import TareError, __version__
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from tare._configure import Settings, configure

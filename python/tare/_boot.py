@@ -31,7 +31,7 @@ def start() -> None:
         # A .pth file may be read twice, through two names of one folder.
         if not _core.status()["recording"]:
             cap = int(os.environ.get("TARE_RECORD_CAP", "0"))
-            _core.start(folder, cap, os.environ.get("TARE_RECORD_C", "1") != "0")
+            _core.start(folder, cap, os.environ.get("TARE_RECORD_C", "1") != "0", False, True)
     except Exception as why:
         _refuse(folder, why)
     for name in _ours() - before:

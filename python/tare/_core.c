@@ -77,9 +77,9 @@ static PyMethodDef core_methods[] = {
     {"main", core_main, METH_O,
      "main(argv)\n--\n\nRun the command tare in this process; returns its exit status."},
     {"start", hook_start, METH_VARARGS,
-     "start(folder, cap=0, c_functions=True, spans=False)\n--\n\nRecord all calls of this process, or those "
-     "inside "
-     "spans; returns the capture's path."},
+     "start(folder, cap=0, c_functions=True, spans=False, starting=False)\n--\n\nRecord all calls of this "
+     "process, or those inside spans; returns the capture's path. starting: leave out what the interpreter "
+     "does before the program begins."},
     {"stop", hook_stop, METH_NOARGS, "stop()\n--\n\nEnd the recording; returns the capture's path."},
     {"status", hook_status, METH_NOARGS, "status()\n--\n\nWhat the recording counted beside calls."},
     {NULL, NULL, 0, NULL},

@@ -40,6 +40,7 @@ static struct {
     struct pointer_table codes; /* free-threaded builds: frames of code objects, which are kept alive */
     uint64_t unmatched;         /* ends that had no beginning */
     uint64_t skipped;           /* calls ended because an outer one did */
+    bool starting;              /* the interpreter is: what it does until the program begins is not kept */
     bool calibrating;           /* only `calibrator` records, and into nothing that lasts */
     pthread_t calibrator;
     bool calibrated[2]; /* with and without C functions: it is done once per process */
@@ -260,6 +261,11 @@ static uint32_t code_register(PyCodeObject *code)
 #endif
     };
     uint32_t made = tare_recorder_frame(hook.recorder, &frame);
+    if (hook.starting && mine && mine->thread && tare_recorder_depth(mine->thread) == 0 && name &&
+        hook_program_begins(name)) {
+        hook.starting = false;
+        tare_recorder_thread_restart(mine->thread);
+    }
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
     return made;
@@ -500,9 +506,9 @@ PyObject *hook_start(PyObject *module, PyObject *args)
 {
     const char *folder;
     unsigned long long cap = 0;
-    int c_functions = 1, spans_only = 0;
+    int c_functions = 1, spans_only = 0, starting = 0;
     const struct core_state *state = core_state_of(module);
-    if (!PyArg_ParseTuple(args, "s|Kpp", &folder, &cap, &c_functions, &spans_only))
+    if (!PyArg_ParseTuple(args, "s|Kppp", &folder, &cap, &c_functions, &spans_only, &starting))
         return NULL;
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
         return PyErr_Format(state->error, "tare records the main interpreter only, and this is another one");
@@ -528,6 +534,7 @@ PyObject *hook_start(PyObject *module, PyObject *args)
         return NULL;
     }
     keep_calibration(recorder, c_functions);
+    hook.starting = starting;
     hook.recorder = recorder;
     hook.generation++;
     hook.unmatched = hook.skipped = 0;

@@ -79,7 +79,11 @@ void hook_events_here(bool needed);
 void hook_describe(struct tare_recorder *recorder, const char *folder);
 void hook_describe_fork(struct tare_recorder *recorder);
 
-/** start(folder, cap, c_functions, spans) and stop(): functions of the module. */
+/** Is the function of that name, which is just being called, where the interpreter hands over to the program?
+ */
+bool hook_program_begins(const char *name);
+
+/** start(folder, cap, c_functions, spans, starting) and stop(): functions of the module. */
 PyObject *hook_start(PyObject *module, PyObject *args);
 PyObject *hook_stop(PyObject *module, PyObject *unused);
 

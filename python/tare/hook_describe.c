@@ -71,3 +71,14 @@ void hook_describe_fork(struct tare_recorder *recorder)
 {
     tare_recorder_meta(recorder, "role", "fork");
 }
+
+bool hook_program_begins(const char *name)
+{
+    if (strcmp(name, "_run_module_as_main") == 0)
+        return true;
+    if (strcmp(name, "<module>") != 0)
+        return false;
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *module = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
+    return module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "__main__") == 0;
+}

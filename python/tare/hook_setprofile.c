@@ -2,8 +2,9 @@
 /*
  * CPython 3.10 and 3.11: the C profile hook, per thread. Threads that exist are given it when recording
  * starts; new ones get it through threading.setprofile, whose function hands over to the C hook at its first
- * event. A program that calls sys.setprofile replaces ours on that thread: what follows there is not seen,
- * and a test of the hook says so.
+ * event. threading is not imported for it: a program that never uses threads must not find it imported, so a
+ * program that does is met when it starts its first one. A program that calls sys.setprofile replaces ours on
+ * that thread: what follows there is not seen, and a test of the hook says so.
  */
 #include "hook.h"
 
@@ -12,7 +13,8 @@
 #include "span.h"
 
 static struct {
-    PyObject *starter; /* what threading.setprofile was given */
+    PyObject *starter;                /* what threading.setprofile is given */
+    const PyMethodDef *thread_method; /* _thread.start_new_thread; NULL once threading was told */
     bool c_functions;
     bool on;
     bool everywhere; /* on every thread; else where a span is open */
@@ -63,6 +65,8 @@ static void outside(void)
         PyEval_SetProfile(NULL, NULL);
 }
 
+static void meet_threading(void);
+
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)self;
@@ -88,6 +92,9 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         break;
     }
     case PyTrace_C_CALL:
+        if (events.thread_method && c_method(arg) == events.thread_method)
+            meet_threading();
+        /* fall through */
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION: {
         const PyMethodDef *method = events.c_functions ? c_method(arg) : NULL;
@@ -122,14 +129,47 @@ static PyObject *on_first(PyObject *self, PyObject *const *args, Py_ssize_t coun
 static PyMethodDef first_method = {"tare_first_event", (PyCFunction)(void (*)(void))on_first, METH_FASTCALL,
                                    NULL};
 
-/* threading.setprofile(function or None). */
-static int set_for_new_threads(PyObject *function)
+/* threading.setprofile(starter), unless the program has a function of its own there; back to None at the end.
+ * 0 also when there is no threading yet. */
+static int set_for_new_threads(bool on)
 {
-    PyObject *threading = PyImport_ImportModule("threading");
-    PyObject *done = threading ? PyObject_CallMethod(threading, "setprofile", "O", function) : NULL;
-    Py_XDECREF(threading);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
+    PyObject *key = PyUnicode_FromString("threading");
+    PyObject *threading = key ? PyImport_GetModule(key) : NULL;
+    Py_XDECREF(key);
+    if (!threading)
+        return PyErr_Occurred() ? -1 : 0;
+    PyObject *now = PyObject_GetAttrString(threading, "_profile_hook");
+    int rc = now ? 0 : -1;
+    if (now && now == (on ? Py_None : events.starter)) {
+        PyObject *done = PyObject_CallMethod(threading, "setprofile", "O", on ? events.starter : Py_None);
+        rc = done ? 0 : -1;
+        Py_XDECREF(done);
+    }
+    if (on)
+        events.thread_method = NULL;
+    Py_XDECREF(now);
+    Py_DECREF(threading);
+    return rc;
+}
+
+/* The first thread is about to be started. */
+static void meet_threading(void)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (set_for_new_threads(true) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
+static const PyMethodDef *find_thread_method(void)
+{
+    PyObject *module = PyImport_ImportModule("_thread");
+    PyObject *function = module ? PyObject_GetAttrString(module, "start_new_thread") : NULL;
+    const PyMethodDef *method = function ? c_method(function) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(function);
+    return method;
 }
 
 static void set_for_threads(Py_tracefunc function)
@@ -158,7 +198,8 @@ int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
     if (spans_only)
         return 0;
     events.starter = PyCFunction_New(&first_method, module);
-    if (!events.starter || set_for_new_threads(events.starter) < 0) {
+    events.thread_method = find_thread_method();
+    if (!events.starter || !events.thread_method || set_for_new_threads(true) < 0) {
         Py_CLEAR(events.starter);
         return -1;
     }
@@ -183,7 +224,8 @@ void hook_events_stop(void)
         PyErr_Restore(type, value, trace);
         return;
     }
-    if (set_for_new_threads(Py_None) < 0)
+    events.thread_method = NULL;
+    if (set_for_new_threads(false) < 0)
         PyErr_Clear();
     Py_CLEAR(events.starter);
     PyErr_Restore(type, value, trace);

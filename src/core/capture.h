@@ -84,8 +84,9 @@ struct tare_capture_frame {
 
 struct tare_capture_thread {
     int64_t tid;
-    uint32_t name;        /* text */
-    uint32_t root;        /* node without frame; parent of the thread's outermost calls */
+    uint32_t name; /* text */
+    uint32_t
+        root; /* node without frame; parent of the thread's outermost calls. 0: the thread does not count */
     uint32_t first_nodes; /* chunk lists */
     uint32_t first_stack;
     uint32_t depth; /* open calls; entry 0 of the stack is the thread itself and not counted */

@@ -351,9 +351,12 @@ static int read_threads(struct reading *r, uint32_t *ret_threads, struct tare_er
     int rc;
     uint32_t threads = 0;
     while ((rc = chunks_next(r, &list, TARE_CHUNK_THREADS, err)) > 0)
-        for (uint32_t i = 0; i < list.used / sizeof(struct tare_capture_thread); i++, threads++) {
+        for (uint32_t i = 0; i < list.used / sizeof(struct tare_capture_thread); i++) {
             struct tare_capture_thread thread;
             memcpy(&thread, list.items + i * sizeof thread, sizeof thread);
+            if (!thread.root)
+                continue;
+            threads++;
             uint32_t root = thread_root(r, &thread);
             uint64_t end = r->death_ticks ? r->death_ticks : thread.last_ticks;
             if (end < thread.last_ticks)

@@ -365,6 +365,20 @@ int recorder_thread_renew(struct tare_recorder_thread *thread, int64_t tid, cons
     return thread_place(thread, tid, name) ? 0 : -1;
 }
 
+bool tare_recorder_thread_restart(struct tare_recorder_thread *thread)
+{
+    struct tare_recorder_thread before = *thread;
+    struct tare_capture_thread *old = thread->record;
+    const char *name = old->name ? (const char *)at_address(thread->base, old->name) + sizeof(uint32_t) : "";
+    if (recorder_thread_renew(thread, old->tid, name) < 0) {
+        *thread = before;
+        return false;
+    }
+    /* A thread without a root is none. */
+    old->root = old->first_nodes = old->first_stack = 0;
+    return true;
+}
+
 struct tare_recorder_thread *tare_recorder_thread_begin(struct tare_recorder *recorder, int64_t tid,
                                                         const char *name)
 {

@@ -66,6 +66,10 @@ uint32_t tare_recorder_frame(struct tare_recorder *recorder, const struct tare_r
 struct tare_recorder_thread *tare_recorder_thread_begin(struct tare_recorder *recorder, int64_t tid,
                                                         const char *name);
 
+/** Forget what this thread recorded so far, and begin anew. No call may be open. False when there was no room
+ * for it: then nothing is forgotten. */
+bool tare_recorder_thread_restart(struct tare_recorder_thread *thread);
+
 /** The thread ended: its open calls are closed, its memory goes. Its tree stays in the capture. */
 void tare_recorder_thread_end(struct tare_recorder_thread *thread);
 
