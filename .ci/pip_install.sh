@@ -32,7 +32,9 @@ export PATH="$work/venv/bin:$PATH"
 python source/tests/wheel_smoke.py
 # What differs from one interpreter to the next is tested on each.
 pip install --quiet pytest
-python -m pytest -q -p no:cacheprovider source/tests/py/test_package.py source/tests/py/test_hooks.py
+cd source/tests/py
+TARE_BIN=$work/venv/bin/tare python -m pytest -q -p no:cacheprovider \
+  test_package.py test_hooks.py test_run.py test_run_processes.py
 INSTALL
 
 if [ -z "$chroot" ]; then

@@ -444,6 +444,30 @@ static void completion_in_zsh(void)
     scratch_leave();
 }
 
+static void letters_of_another_program_stay_as_typed(void)
+{
+    static const struct tare_opt_pass pass = {.flags = "BIu", .values = "WXo", .rest = "mc"};
+    struct tare_opt_page page = pages[2];
+    page.pass = &pass;
+    /* A row of the table wins: -o is ours. */
+    CHECK_INT(PARSE(&page, "-B", "-q", "-uX", "dev", "-Wx", "-o", "out", "script", "-q", "-v"), 0);
+    CHECK_TEXT(values.output, "out");
+    CHECK(values.quiet && !values.verbose);
+    static const char *const want[] = {"-B", "-uX", "dev", "-Wx", "script", "-q", "-v"};
+    CHECK_INT(operands.count, 7);
+    for (size_t i = 0; i < operands.count && i < 7; i++)
+        CHECK_TEXT(operands.items[i], want[i]);
+    CHECK_INT(PARSE(&page, "-um", "module", "-o", "theirs", "--", "-h"), 0);
+    CHECK_INT(operands.count, 6);
+    CHECK(values.output == NULL);
+    CHECK_INT(PARSE(&page, "-cpass", "-v"), 0);
+    CHECK_INT(operands.count, 2);
+    CHECK(!values.verbose);
+    refuses(PARSE(&page, "-X"), "option '-X' needs a value");
+    refuses(PARSE(&page, "-m"), "option '-m' needs a value");
+    refuses(PARSE(&page, "-Bq", "x"), "'-q' cannot stand in '-Bq': give it by itself");
+}
+
 static void other_shells_are_refused(void)
 {
     struct tare_out out;
@@ -461,6 +485,7 @@ int main(void)
     RUN(every_kind);
     RUN(lists);
     RUN(stops_at_the_program);
+    RUN(letters_of_another_program_stay_as_typed);
     RUN(help_is_everywhere);
     RUN(refusals);
     RUN(suggestions);

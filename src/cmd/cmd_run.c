@@ -196,7 +196,7 @@ static int show(struct run *run, struct tare_profile *profile, const struct tare
                 struct tare_error *err)
 {
     for (uint32_t i = 0; i < tare_profile_notes(profile); i++)
-        tare_cmd_warn(run->call, "%s", tare_profile_note_at(profile, i));
+        fprintf(stderr, "tare run: %s\n", tare_profile_note_at(profile, i));
     if (run->values->raw)
         fprintf(stderr, "tare run: times include the profiler's own cost, as --raw asks\n");
     if (run->outputs.count == 0)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from launching import Launcher, installed, make_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,3 +31,15 @@ def tare() -> Path:
 def build_dir(tare: Path) -> Path:
     """The build folder, with its test programs: $TARE_BUILD, else the one that the command is in."""
     return Path(os.environ.get("TARE_BUILD", tare.parents[1])).resolve()
+
+
+@pytest.fixture(scope="session")
+def recorded_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with tare installed, which `tare run` can record."""
+    return installed() or make_environment(tmp_path_factory.mktemp("environment") / "venv")
+
+
+@pytest.fixture
+def launcher(tare: Path, recorded_python: Path, tmp_path: Path) -> Launcher:
+    """Runs programs with and without `tare run`, in a folder of their own."""
+    return Launcher(tare, recorded_python, tmp_path)
