@@ -118,10 +118,14 @@ step_tsan() {
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_recorder"
 }
 
-# The package as a user's environment would hold it, beside the tools that the Python tests use.
+# An environment with the package installed as a user has it, in which the tools of the Python tests are found too.
 step_site() {
-  rm -rf "$BUILD/site"
-  PIP_NO_INDEX=1 PIP_FIND_LINKS=$CACHE/wheelhouse "$TOOLS/bin/pip" install --quiet --no-deps --target "$BUILD/site" .
+  local site=$BUILD/site packages
+  rm -rf "$site"
+  "$TOOLS/bin/python" -m venv --without-pip "$site"
+  packages=$("$site/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+  "$TOOLS/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))' >"$packages/tools.pth"
+  PIP_NO_INDEX=1 PIP_FIND_LINKS=$CACHE/wheelhouse "$TOOLS/bin/pip" --python "$site/bin/python" install --quiet --no-deps .
 }
 
 # The newest interpreters live in a chroot; these stand-ins run them on this machine's files.
@@ -144,12 +148,12 @@ SHIM
 step_python_tests() {
   newest_pythons "$BUILD/pythons"
   PATH=$PATH:$BUILD/pythons
-  TARE_BIN=$BUILD/gcc/src/tare PYTHONPATH=$BUILD/site PATH=$CACHE/bin:$PATH NODE_PATH=$CACHE/npm/node_modules \
-    "$TOOLS/bin/pytest" -q -p no:cacheprovider --deselect tests/py/test_rooms.py tests/py
+  TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH NODE_PATH=$CACHE/npm/node_modules \
+    "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --deselect tests/py/test_rooms.py tests/py
 }
 
 step_docs() {
-  TARE_BIN=$BUILD/gcc/src/tare PYTHONPATH=$BUILD/site "$TOOLS/bin/python" tests/docs/run_docs.py
+  TARE_BIN=$BUILD/site/bin/tare "$BUILD/site/bin/python" tests/docs/run_docs.py
 }
 
 step_tidy() { python3 .ci/tidy.py "$BUILD/clang" "$CACHE/tidy"; }
