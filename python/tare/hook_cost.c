@@ -68,6 +68,6 @@ enum tare_cost hook_c_cost(const PyMethodDef *method, PyObject *object, const ch
         if (strcmp(own[i].name, name) == 0)
             return own[i].cost;
     bool function = PyCFunction_Check(object);
-    const PyObject *self = function ? PyCFunction_GET_SELF(object) : NULL;
+    PyObject *self = function ? PyCFunction_GET_SELF(object) : NULL;
     return by_convention(method, !function || (self && !PyModule_Check(self)));
 }

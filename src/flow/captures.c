@@ -325,7 +325,7 @@ int tare_captures_read_one(struct tare_in *in, struct tare_profile **ret_profile
     if (rc == 0)
         rc = figures_of(&data, tare_in_name(in), 0, false, ret_profile, &info, &overhead, err);
     tare_buf_finish(&data);
-    if (rc < 0)
+    if (rc != 0)
         return -1;
     note_sums(*ret_profile, &(struct sums){.open = info.open_calls,
                                            .truncated = info.truncated_calls,

@@ -456,8 +456,10 @@ void tare_recorder_destroy(struct tare_recorder *recorder)
 {
     if (!recorder)
         return;
-    while (recorder->list)
-        tare_recorder_thread_end(recorder->list);
+    for (struct tare_recorder_thread *thread = recorder->list, *next; thread; thread = next) {
+        next = thread->next;
+        tare_recorder_thread_end(thread);
+    }
     tare_clock_refine(&recorder->clock);
     recorder->header->ns_per_tick = 1e9 / recorder->clock.frequency_hz;
     recorder->header->end_ticks = tare_clock_ticks(&recorder->clock);
