@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs, as a share of what cProfile costs. python bench/cost.py [-n ROUNDS] [--json]
 
-Three programs that do little but call: a recursive function, a simulation of tasks that hand packets to each
-other, and a network of one-way constraints. Each round runs every way of recording once, in turn, in this
-process; a way's cost is its time less that of the same round with nothing recorded. Where a compiler is found,
-two hooks stand beside it that record nothing (bench/hook_floor.c): an empty one, and one that reads the clock.
-yappi and viztracer are measured when they are installed.
+Three programs that do little but call: a recursive function, a simulation of tasks that hand packets to
+each other, and a network of one-way constraints. Each round runs every way of recording once, in turn, in
+this process; a way's cost is its time less that of the same round with nothing recorded. Where a compiler is
+found, two hooks stand beside it that record nothing (bench/hook_floor.c): an empty one, and one that reads
+the clock. yappi and viztracer are measured when they are installed. On a busy machine: chrt -f 10 python ...
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 from tare import _core
 
-# --- the programs -------------------------------------------------------------------------------------------
+# the programs
 
 
 def fib(n: int) -> int:
@@ -172,7 +172,7 @@ def constraints() -> None:
 
 PROGRAMS: dict[str, Callable[[], Any]] = {"fib": lambda: fib(16), "tasks": tasks, "constraints": constraints}
 
-# --- ways of recording: each is a context that starts and stops --------------------------------------------------
+# ways of recording: each is a context that starts and stops
 
 
 class Nothing:
@@ -284,7 +284,7 @@ def ways_here(folder: str) -> dict[str, Any]:
     return ways
 
 
-# --- measuring ------------------------------------------------------------------------------------------------
+# measuring
 
 
 def measure(program: Callable[[], Any], ways: dict[str, Any], rounds: int) -> dict[str, list[float]]:
@@ -324,8 +324,8 @@ def main() -> None:
                 if name == "nothing":
                     continue
                 plain, peer, own = times["nothing"], times["cProfile"], times[name]
-                added = [100 * (b / a - 1) for a, b in zip(plain, own)]
-                share = [(b - a) / (p - a) for a, p, b in zip(plain, peer, own)]
+                added = [100 * (b / a - 1) for a, b in zip(plain, own, strict=True)]
+                share = [(b - a) / (p - a) for a, p, b in zip(plain, peer, own, strict=True)]
                 rows.append((program, name, quartiles(added), quartiles(share)))
     finally:
         shutil.rmtree(folder)

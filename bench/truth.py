@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How true are the shares? python bench/truth.py [-n RUNS] [--json] [SCRIPT…], with the interpreter to be judged.
+"""How true are the shares? python bench/truth.py [-n RUNS] [--json] [SCRIPT...], of the interpreter that runs it.
 
-Each script has parts whose shares are known: they are timed with nothing recorded, by turns with the recorded
-runs, in the same process. Then they are read from cProfile, from tare's times as recorded, and from those with
-the cost of recording taken off. Every run is a process of its own. A part's share is that of the function and
-all that it calls.
+Each script has parts whose shares are known: they are timed with nothing recorded, before and after the
+recorded run, in the same process. Then they are read from cProfile, from tare's times as recorded, and from
+those with the cost of recording taken off. Every run is a process of its own. A part's share is that of the
+function and all that it calls. On a busy machine: chrt -f 10 python bench/truth.py
 """
 
 from __future__ import annotations
@@ -345,7 +345,9 @@ def main() -> None:
     for script in scripts:
         own = [run for run in runs if run["script"] == script]
         for part in own[0]["truth"]:
-            row = [middle([run[way][part] for run in own]) for way in ("truth", "cprofile", "raw", "corrected")]
+            row = [
+                middle([run[way][part] for run in own]) for way in ("truth", "cprofile", "raw", "corrected")
+            ]
             away = [abs(run["corrected"][part] - run["truth"][part]) for run in own]
             print(
                 f"{script:<11} {part:<9} {row[0]:6.1f} {row[1]:9.1f} {row[2]:6.1f} {row[3]:6.1f} "

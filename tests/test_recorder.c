@@ -89,9 +89,9 @@ static void counts_and_times_come_back(void)
     uint32_t outer = frame_new(recorder, "outer"), inner = frame_new(recorder, "inner");
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
     tare_recorder_leave(thread, false); /* of something that began before us: ignored */
-    tare_recorder_enter(thread, outer, false);
+    tare_recorder_enter(thread, outer, NULL, false);
     for (int i = 0; i < 10; i++) {
-        tare_recorder_enter(thread, inner, i > 0);
+        tare_recorder_enter(thread, inner, NULL, i > 0);
         spin(1000000);
         tare_recorder_leave(thread, i == 9);
     }
@@ -156,7 +156,7 @@ static void deep_stacks_cross_chunks(void)
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 20000; i++)
-            tare_recorder_enter(thread, frame, false);
+            tare_recorder_enter(thread, frame, NULL, false);
         CHECK_INT(tare_recorder_depth(thread), 20000);
         for (int i = 0; i < 20000; i++)
             tare_recorder_leave(thread, false);
@@ -185,9 +185,9 @@ static void no_room_folds_into_truncated(void)
         frames[i] = frame_new(recorder, "f");
     int64_t made = 0;
     for (int i = 0; i < FRAMES; i++) {
-        tare_recorder_enter(thread, frames[i], false);
+        tare_recorder_enter(thread, frames[i], NULL, false);
         for (int j = 0; j < FRAMES; j++, made++) {
-            tare_recorder_enter(thread, frames[j], false);
+            tare_recorder_enter(thread, frames[j], NULL, false);
             tare_recorder_leave(thread, false);
         }
         tare_recorder_leave(thread, false);
@@ -195,7 +195,7 @@ static void no_room_folds_into_truncated(void)
     }
     /* Deeper than there is room for. */
     for (int i = 0; i < 100000; i++)
-        tare_recorder_enter(thread, frames[0], false);
+        tare_recorder_enter(thread, frames[0], NULL, false);
     for (int i = 0; i < 100000; i++)
         tare_recorder_leave(thread, false);
     tare_recorder_destroy(recorder);
@@ -227,8 +227,8 @@ static void *thread_main(void *arg)
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(work->recorder, work->calls, "worker");
     for (int i = 0; i < work->calls; i++) {
         uint32_t own = i % 100 == 0 ? frame_new(work->recorder, "own") : work->frame;
-        tare_recorder_enter(thread, own, false);
-        tare_recorder_enter(thread, work->frame, false);
+        tare_recorder_enter(thread, own, NULL, false);
+        tare_recorder_enter(thread, work->frame, NULL, false);
         tare_recorder_leave(thread, false);
         tare_recorder_leave(thread, false);
     }
@@ -280,9 +280,9 @@ static void a_kill_loses_at_most_one_event(void)
             const char *path = tare_recorder_path(recorder);
             if (write(ends[1], path, strlen(path) + 1) < 0)
                 _exit(1);
-            tare_recorder_enter(thread, a, false);
+            tare_recorder_enter(thread, a, NULL, false);
             for (;;) {
-                tare_recorder_enter(thread, b, false);
+                tare_recorder_enter(thread, b, NULL, false);
                 tare_recorder_leave(thread, false);
             }
         }
@@ -315,7 +315,7 @@ static void a_forked_child_has_its_own_file(void)
     char *path = strdup(tare_recorder_path(recorder));
     uint32_t a = frame_new(recorder, "a"), b = frame_new(recorder, "b");
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 1, "MainThread");
-    tare_recorder_enter(thread, a, false);
+    tare_recorder_enter(thread, a, NULL, false);
     int ends[2];
     if (pipe(ends) < 0)
         abort();
@@ -329,7 +329,7 @@ static void a_forked_child_has_its_own_file(void)
             _exit(1);
         uint32_t c = frame_new(recorder, "c");
         for (int i = 0; i < 1000; i++) {
-            tare_recorder_enter(thread, i % 2 ? b : c, false);
+            tare_recorder_enter(thread, i % 2 ? b : c, NULL, false);
             tare_recorder_leave(thread, false);
         }
         tare_recorder_leave(thread, false);
@@ -341,7 +341,7 @@ static void a_forked_child_has_its_own_file(void)
     CHECK(read(ends[0], own, sizeof own - 1) > 0);
     close(ends[0]);
     for (int i = 0; i < 100; i++) {
-        tare_recorder_enter(thread, b, false);
+        tare_recorder_enter(thread, b, NULL, false);
         tare_recorder_leave(thread, false);
     }
     tare_recorder_leave(thread, false);
@@ -378,7 +378,7 @@ static void a_damaged_capture_is_refused(void)
     char *path = strdup(tare_recorder_path(recorder));
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
     for (int i = 0; i < 50; i++)
-        tare_recorder_enter(thread, frame_new(recorder, "f"), false);
+        tare_recorder_enter(thread, frame_new(recorder, "f"), NULL, false);
     struct tare_in *in = NULL;
     struct tare_buf buf;
     struct tare_error err;

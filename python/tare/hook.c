@@ -30,7 +30,6 @@ struct pointer_table {
  */
 static struct {
     struct tare_recorder *recorder;
-    uint32_t generation; /* counts recordings: what threads and code objects remember is of one of them */
     Py_ssize_t code_extra;
     bool spans_only; /* threads are recorded while a span is open on them */
     bool prepared;   /* code_extra, the thread key and the fork handler exist */
@@ -47,26 +46,11 @@ static struct {
     struct tare_calibration calibrations[2];
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-enum { CACHE = 64 };
+_Thread_local struct hook_memory *hook_mine __attribute__((tls_model("initial-exec")));
 
-/* What a thread remembers. */
-struct cache_slot {
-    const void *key;
-    uint32_t frame;
-};
-
-struct memory {
-    struct tare_recorder_thread *thread; /* NULL: there was no room for it, or no span is open */
-    struct tare_recorder_thread *own;    /* the same while no span is open */
-    uint32_t generation;
-    struct span_stack spans;
-    struct cache_slot c_frames[CACHE]; /* spare the lock */
-    struct cache_slot codes[CACHE];    /* the same for code objects, on free-threaded builds */
-};
-
-/* Initial-exec: one load, no call. The extension is loaded by dlopen, and glibc keeps room for such small
- * needs. */
-static _Thread_local struct memory *mine __attribute__((tls_model("initial-exec")));
+/* What threads and code objects remember is of one recording, or of none. */
+uint32_t hook_generation;
+uint32_t hook_epoch;
 
 static uint64_t pointer_hash(const void *key)
 {
@@ -165,35 +149,33 @@ static struct tare_recorder_thread *thread_record(void)
     int64_t tid = (int64_t)syscall(SYS_gettid);
     if (!text)
         text = tid == getpid() ? "MainThread" : "Thread";
-    mine->own = tare_recorder_thread_begin(hook.recorder, tid, text);
-    mine->thread = hook.spans_only ? NULL : mine->own;
+    hook_mine->own = tare_recorder_thread_begin(hook.recorder, tid, text);
+    hook_mine->thread = hook.spans_only ? NULL : hook_mine->own;
     Py_XDECREF(name);
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
-    return mine->thread;
+    return hook_mine->thread;
 }
 
 static struct tare_recorder_thread *thread_begin(void)
 {
     if (hook.calibrating && !pthread_equal(pthread_self(), hook.calibrator))
         return NULL;
-    if (!mine) {
-        mine = calloc(1, sizeof *mine);
-        if (!mine || pthread_setspecific(hook.key, mine) != 0) {
-            free(mine);
-            mine = NULL;
+    if (!hook_mine) {
+        hook_mine = calloc(1, sizeof *hook_mine);
+        if (!hook_mine || pthread_setspecific(hook.key, hook_mine) != 0) {
+            free(hook_mine);
+            hook_mine = NULL;
             return NULL;
         }
     }
-    span_stack_finish(&mine->spans);
-    *mine = (struct memory){.generation = hook.generation};
+    span_stack_finish(&hook_mine->spans);
+    *hook_mine = (struct hook_memory){.generation = hook_generation};
     return hook.spans_only ? NULL : thread_record();
 }
 
-struct tare_recorder_thread *hook_thread(void)
+struct tare_recorder_thread *hook_thread_begin(void)
 {
-    if (mine && mine->generation == hook.generation)
-        return mine->thread;
     return hook.recorder ? thread_begin() : NULL;
 }
 
@@ -201,16 +183,16 @@ struct tare_recorder_thread *hook_own_thread(void)
 {
     if (!hook.recorder)
         return NULL;
-    if (!mine || mine->generation != hook.generation)
+    if (!hook_mine || hook_mine->generation != hook_generation)
         thread_begin();
-    if (mine && !mine->own && hook.spans_only)
+    if (hook_mine && !hook_mine->own && hook.spans_only)
         thread_record();
-    return mine ? mine->own : NULL;
+    return hook_mine ? hook_mine->own : NULL;
 }
 
 uint32_t hook_recording(void)
 {
-    return hook.recorder ? hook.generation : 0;
+    return hook.recorder ? hook_generation : 0;
 }
 
 bool hook_spans_only(void)
@@ -220,12 +202,12 @@ bool hook_spans_only(void)
 
 void hook_thread_switch(bool on)
 {
-    mine->thread = on ? mine->own : NULL;
+    hook_mine->thread = on ? hook_mine->own : NULL;
 }
 
 struct span_stack *hook_span_stack(void)
 {
-    return &mine->spans;
+    return &hook_mine->spans;
 }
 
 uint32_t hook_span_frame(const char *name)
@@ -237,12 +219,12 @@ uint32_t hook_span_frame(const char *name)
 /* A thread that recorded ends. */
 static void thread_over(void *memory)
 {
-    struct memory *over = memory;
-    if (over->generation == hook.generation && over->own && hook.recorder)
+    struct hook_memory *over = memory;
+    if (over->generation == hook_generation && over->own && hook.recorder)
         tare_recorder_thread_end(over->own);
     free(over->spans.items);
     free(over);
-    mine = NULL;
+    hook_mine = NULL;
 }
 
 static uint32_t code_register(PyCodeObject *code)
@@ -274,11 +256,8 @@ static uint32_t code_register(PyCodeObject *code)
 #ifdef Py_GIL_DISABLED
 /* Without the GIL the extra field of a code object is not safe on every version: a table, and codes that stay
  * alive. */
-uint32_t hook_code_frame(PyCodeObject *code)
+uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
 {
-    struct cache_slot *recent = &mine->codes[(uintptr_t)code / 64 % CACHE];
-    if (recent->key == code)
-        return recent->frame;
     pthread_mutex_lock(&hook.lock);
     uint32_t frame = pointer_find(&hook.codes, code);
     if (!frame) {
@@ -287,7 +266,7 @@ uint32_t hook_code_frame(PyCodeObject *code)
             Py_INCREF(code);
     }
     pthread_mutex_unlock(&hook.lock);
-    *recent = (struct cache_slot){code, frame};
+    *recent = (struct hook_slot){code, frame, hook_epoch};
     return frame;
 }
 #else
@@ -301,18 +280,29 @@ uint32_t hook_code_frame(PyCodeObject *code)
 #define code_extra_set   _PyCode_SetExtra
 #endif
 
-uint32_t hook_code_frame(PyCodeObject *code)
+/* A code object that has a frame dies: nobody may take its address for it any more. */
+static void code_died(void *extra)
+{
+    if (extra)
+        hook_epoch++;
+}
+
+uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
 {
     /* The extra holds both words: the generation it is of, and the frame. */
     void *extra = NULL;
     code_extra_get((PyObject *)code, hook.code_extra, &extra);
     uint64_t known = (uint64_t)(uintptr_t)extra;
-    if (known >> 32 == hook.generation)
-        return (uint32_t)known;
-    uint32_t frame = code_register(code);
-    extra = (void *)(uintptr_t)((uint64_t)hook.generation << 32 | frame);
-    if (code_extra_set((PyObject *)code, hook.code_extra, extra) < 0)
-        PyErr_Clear();
+    uint32_t frame = (uint32_t)known;
+    if (known >> 32 != hook_generation) {
+        frame = code_register(code);
+        extra = (void *)(uintptr_t)((uint64_t)hook_generation << 32 | frame);
+        if (code_extra_set((PyObject *)code, hook.code_extra, extra) < 0) {
+            PyErr_Clear();
+            return frame; /* its death would not be told */
+        }
+    }
+    *recent = (struct hook_slot){code, frame, hook_epoch};
     return frame;
 }
 #endif
@@ -367,7 +357,7 @@ static uint32_t c_register(const PyMethodDef *method, PyObject *object, PyObject
 uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
 {
     /* Definitions are static data of their modules: the pointer is the function. */
-    struct cache_slot *recent = &mine->c_frames[(uintptr_t)method / sizeof *method % CACHE];
+    struct hook_slot *recent = &hook_mine->c_frames[(uintptr_t)method / sizeof *method % HOOK_C_CACHE];
     if (recent->key == method)
         return recent->frame;
     pthread_mutex_lock(&hook.lock);
@@ -385,7 +375,7 @@ uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *sel
         if (!frame)
             frame = made;
     }
-    *recent = (struct cache_slot){method, frame};
+    *recent = (struct hook_slot){.key = method, .frame = frame};
     return frame;
 }
 
@@ -405,7 +395,7 @@ void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwoun
     if (left <= 1 && !span_bound)
         return;
     /* Spans that lay above it are no loss. */
-    uint32_t spans = span_settle(thread, &mine->spans, yielded);
+    uint32_t spans = span_settle(thread, &hook_mine->spans, yielded);
     if (left > 1 + spans)
         __atomic_fetch_add(&hook.skipped, left - 1 - spans, __ATOMIC_RELAXED);
 }
@@ -417,10 +407,10 @@ static void forked(void)
     if (!hook.recorder)
         return;
     struct tare_error err;
-    bool known = mine && mine->generation == hook.generation;
-    struct tare_recorder_thread *thread = known ? mine->own : NULL;
+    bool known = hook_mine && hook_mine->generation == hook_generation;
+    struct tare_recorder_thread *thread = known ? hook_mine->own : NULL;
     /* A child that opens no span leaves no file; one that does begins a recording of its own. */
-    bool idle = hook.spans_only && !(known && mine->spans.count);
+    bool idle = hook.spans_only && !(known && hook_mine->spans.count);
     span_forked(!idle);
     if (!idle && tare_recorder_forked(hook.recorder, thread, &err) == 0) {
         hook_describe_fork(hook.recorder);
@@ -429,7 +419,7 @@ static void forked(void)
     /* The child runs on, unrecorded. What the recorder and the tables hold is left alone: another thread may
      * have been changing them. */
     hook.recorder = NULL;
-    hook.generation++;
+    hook_generation++;
     hook.c_frames = hook.codes = (struct pointer_table){0};
 }
 
@@ -438,7 +428,7 @@ static int prepare(void)
     if (hook.prepared)
         return 0;
 #ifndef Py_GIL_DISABLED
-    hook.code_extra = code_extra_index(NULL);
+    hook.code_extra = code_extra_index(code_died);
     if (hook.code_extra < 0) {
         PyErr_SetString(PyExc_RuntimeError, "this interpreter has no room left for data of code objects");
         return -1;
@@ -478,11 +468,11 @@ static int calibrate(const struct tare_recorder *real, bool c_functions)
     hook.calibrator = pthread_self();
     hook.calibrating = true;
     hook.recorder = scratch;
-    hook.generation++;
+    hook_generation++;
     int rc = calibrate_run(options.clock, c_functions, &hook.calibrations[c_functions]);
     hook.calibrated[c_functions] = rc == 0;
     hook.recorder = NULL;
-    hook.generation++;
+    hook_generation++;
     hook.calibrating = false;
     hook.unmatched = hook.skipped = 0;
     tare_recorder_destroy(scratch);
@@ -536,12 +526,12 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     keep_calibration(recorder, c_functions);
     hook.starting = starting;
     hook.recorder = recorder;
-    hook.generation++;
+    hook_generation++;
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
     if (hook_events_switch(!spans_only) < 0) {
         hook.recorder = NULL;
-        hook.generation++;
+        hook_generation++;
         hook_events_stop();
         tare_recorder_destroy(recorder);
         return NULL;
@@ -558,7 +548,7 @@ PyObject *hook_stop(PyObject *module, PyObject *unused)
     struct tare_recorder *recorder = hook.recorder;
     PyObject *path = PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
     hook.recorder = NULL;
-    hook.generation++;
+    hook_generation++;
     tare_recorder_destroy(recorder);
     forget_frames();
     return path;

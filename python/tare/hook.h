@@ -16,8 +16,7 @@
 #include <stdint.h>
 
 #include "instrument/recorder.h"
-
-struct span_stack;
+#include "span.h"
 
 struct hook_options {
     const char *folder;
@@ -25,8 +24,47 @@ struct hook_options {
     bool c_functions; /* record calls of C functions too */
 };
 
+enum { HOOK_C_CACHE = 64, HOOK_CODE_CACHE = 256 };
+
+/* What a thread remembers. */
+struct hook_slot {
+    const void *key;
+    uint32_t frame;
+    uint32_t epoch; /* of a code object: it was alive then */
+};
+
+struct hook_memory {
+    struct tare_recorder_thread *thread; /* NULL: there was no room for it, or no span is open */
+    struct tare_recorder_thread *own;    /* the same while no span is open */
+    uint32_t generation;                 /* of the recording that this is about */
+    struct span_stack spans;
+    struct hook_slot c_frames[HOOK_C_CACHE];
+    struct hook_slot codes[HOOK_CODE_CACHE];
+};
+
+/* Initial-exec: one load, no call. The extension is loaded by dlopen, and glibc keeps room for such small
+ * needs. */
+extern _Thread_local struct hook_memory *hook_mine __attribute__((tls_model("initial-exec")));
+
+/* Counts recordings. */
+extern uint32_t hook_generation;
+
+/* Counts deaths of code objects that had a frame: another may have come to the same address. */
+extern uint32_t hook_epoch;
+
+/** The same as hook_thread, for a thread that is not known yet. */
+struct tare_recorder_thread *hook_thread_begin(void);
+
 /** The thread's recorder; NULL while nothing is recorded here, or when this thread has no room. */
-struct tare_recorder_thread *hook_thread(void);
+static inline struct tare_recorder_thread *hook_thread(void)
+{
+    struct hook_memory *memory = hook_mine;
+    return __builtin_expect(memory && memory->generation == hook_generation, 1) ? memory->thread
+                                                                                : hook_thread_begin();
+}
+
+/** The frame of a code object that this thread has not met lately. */
+uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent);
 
 /** The same, also while this thread is not recorded because no span is open on it. */
 struct tare_recorder_thread *hook_own_thread(void);
@@ -47,11 +85,23 @@ uint32_t hook_span_frame(const char *name);
 struct span_stack *hook_span_stack(void);
 
 /** The frame of a code object. hook_thread has answered on this thread before. */
-uint32_t hook_code_frame(PyCodeObject *code);
+static inline uint32_t hook_code_frame(PyCodeObject *code)
+{
+    struct hook_slot *recent = &hook_mine->codes[(uintptr_t)code / 64 % HOOK_CODE_CACHE];
+    return __builtin_expect(recent->key == code && recent->epoch == hook_epoch, 1)
+               ? recent->frame
+               : hook_code_find(code, recent);
+}
 
 /** The frame of a C function. method: its definition, the key. object: a PyCFunction or a method descriptor;
  * self_arg: what the descriptor is called on, or NULL. */
 uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg);
+
+/** The innermost call ends, if that is what the key stands for and no span needs care; else hook_leave. */
+static inline bool hook_leave_key(struct tare_recorder_thread *thread, const void *key, bool unwound)
+{
+    return !span_bound && tare_recorder_leave_key(thread, key, unwound);
+}
 
 /** A call of that frame ends (yielded: is only suspended): the innermost open call, or, when something was
  * missed, the nearest one of that frame. */

@@ -60,7 +60,7 @@ static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t coun
     if (span_bound)
         span_enter_frame(code, false);
     else if (thread)
-        tare_recorder_enter(thread, hook_code_frame(code), false);
+        tare_recorder_enter(thread, hook_code_frame(code), code, false);
     else
         outside();
     Py_RETURN_NONE;
@@ -75,7 +75,7 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (span_bound)
         span_enter_frame(code, true);
     else if (thread)
-        tare_recorder_enter(thread, hook_code_frame(code), true);
+        tare_recorder_enter(thread, hook_code_frame(code), code, true);
     Py_RETURN_NONE;
 }
 
@@ -84,7 +84,7 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     (void)count;
     struct tare_recorder_thread *thread = hook_thread();
-    if (thread)
+    if (thread && !hook_leave_key(thread, args[0], false))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, false);
     Py_RETURN_NONE;
 }
@@ -94,7 +94,7 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     (void)count;
     struct tare_recorder_thread *thread = hook_thread();
-    if (thread)
+    if (thread && !hook_leave_key(thread, args[0], false))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, true);
     Py_RETURN_NONE;
 }
@@ -104,7 +104,7 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, Py_ssize_t cou
     (void)self;
     (void)count;
     struct tare_recorder_thread *thread = hook_thread();
-    if (thread)
+    if (thread && !hook_leave_key(thread, args[0], true))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true, false);
     Py_RETURN_NONE;
 }
@@ -134,7 +134,7 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count
         Py_RETURN_NONE;
     const PyMethodDef *method = c_method(callable, args[3]);
     if (method)
-        tare_recorder_enter(thread, hook_c_frame(method, callable, args[3]), false);
+        tare_recorder_enter(thread, hook_c_frame(method, callable, args[3]), method, false);
     else
         tare_recorder_blind(thread);
     Py_RETURN_NONE;
@@ -146,7 +146,7 @@ static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t c
     (void)count;
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
-    if (thread)
+    if (thread && !hook_leave_key(thread, method, false))
         hook_leave(thread, hook_c_frame(method, args[2], args[3]), false, false);
     Py_RETURN_NONE;
 }
@@ -157,7 +157,7 @@ static PyObject *on_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t co
     (void)count;
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
-    if (thread)
+    if (thread && !hook_leave_key(thread, method, true))
         hook_leave(thread, hook_c_frame(method, args[2], args[3]), true, false);
     Py_RETURN_NONE;
 }

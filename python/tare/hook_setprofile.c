@@ -67,6 +67,18 @@ static void outside(void)
 
 static void meet_threading(void);
 
+/* Its code, borrowed: the frame is running, and keeps it alive. */
+static PyCodeObject *code_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    Py_DECREF(code);
+    return code;
+#else
+    return frame->f_code;
+#endif
+}
+
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     (void)self;
@@ -77,18 +89,17 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     }
     switch (what) {
     case PyTrace_CALL: {
-        PyCodeObject *code = PyFrame_GetCode(frame);
+        PyCodeObject *code = code_of(frame);
         if (span_bound)
             span_enter_frame(code, resumed(frame, code));
         else
-            tare_recorder_enter(thread, hook_code_frame(code), resumed(frame, code));
-        Py_DECREF(code);
+            tare_recorder_enter(thread, hook_code_frame(code), code, resumed(frame, code));
         break;
     }
     case PyTrace_RETURN: {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        hook_leave(thread, hook_code_frame(code), arg == NULL, span_bound && arg && yielded(frame, code));
-        Py_DECREF(code);
+        PyCodeObject *code = code_of(frame);
+        if (!hook_leave_key(thread, code, arg == NULL))
+            hook_leave(thread, hook_code_frame(code), arg == NULL, span_bound && arg && yielded(frame, code));
         break;
     }
     case PyTrace_C_CALL:
@@ -100,11 +111,10 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         const PyMethodDef *method = events.c_functions ? c_method(arg) : NULL;
         if (!method)
             break;
-        uint32_t id = hook_c_frame(method, arg, NULL);
         if (what == PyTrace_C_CALL)
-            tare_recorder_enter(thread, id, false);
-        else
-            hook_leave(thread, id, what == PyTrace_C_EXCEPTION, false);
+            tare_recorder_enter(thread, hook_c_frame(method, arg, NULL), method, false);
+        else if (!hook_leave_key(thread, method, what == PyTrace_C_EXCEPTION))
+            hook_leave(thread, hook_c_frame(method, arg, NULL), what == PyTrace_C_EXCEPTION, false);
         break;
     }
     default:

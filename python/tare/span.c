@@ -117,7 +117,7 @@ static void push(struct tare_recorder_thread *thread, struct span_stack *stack, 
         hook_thread_switch(true);
         hook_events_here(true);
     }
-    tare_recorder_enter(thread, entry.frame, resumed);
+    tare_recorder_enter(thread, entry.frame, NULL, resumed);
     entry.depth = tare_recorder_depth(thread);
     Py_XINCREF(entry.run);
     stack->items[stack->count++] = entry;
@@ -195,7 +195,7 @@ void span_enter_frame(PyCodeObject *code, bool resumed)
     struct tare_recorder_thread *thread = hook_thread();
     bool coroutine = code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR);
     if (thread && !coroutine) {
-        tare_recorder_enter(thread, hook_code_frame(code), resumed);
+        tare_recorder_enter(thread, hook_code_frame(code), code, resumed);
         return;
     }
     thread = hook_own_thread();
@@ -215,7 +215,7 @@ void span_enter_frame(PyCodeObject *code, bool resumed)
     }
     bool owns = now > 0 && run_of(runs[now - 1])->owner == frame;
     if (stack->count || owns || !hook_spans_only())
-        tare_recorder_enter(thread, hook_code_frame(code), resumed);
+        tare_recorder_enter(thread, hook_code_frame(code), code, resumed);
     for (; now > 0 && run_of(runs[now - 1])->owner == frame; now--)
         push(thread, stack, (struct span_entry){.frame = run_of(runs[now - 1])->frame, .run = runs[now - 1]},
              true);
@@ -274,7 +274,7 @@ static void open_bound(struct tare_recorder_thread *thread, struct span_stack *s
     __atomic_fetch_add(&span_bound, 1, __ATOMIC_RELAXED);
     /* The coroutine's own call must be on the stack: the span falls when it pauses. */
     if (stack->count == 0 && hook_spans_only())
-        tare_recorder_enter(thread, hook_code_frame(code), true);
+        tare_recorder_enter(thread, hook_code_frame(code), code, true);
     push(thread, stack, (struct span_entry){.frame = frame, .run = capsule}, false);
     Py_DECREF(capsule);
 }

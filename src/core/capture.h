@@ -109,6 +109,7 @@ struct tare_capture_node {
 struct tare_capture_call {
     uint64_t enter_ticks;
     uint64_t inner_ticks; /* of the calls it made */
+    uint64_t key;         /* the writer's own: tells it what was entered */
     uint32_t node;
     uint32_t resumed;
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock_now.h"
 #include "base/hash.h"
 #include "instrument/recorder_impl.h"
 
@@ -140,9 +141,9 @@ static struct tare_capture_call *segment_back(struct tare_recorder_thread *threa
     return thread->stack_end - 1;
 }
 
-void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, bool resumed)
+void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, const void *key, bool resumed)
 {
-    uint64_t now = tare_clock_ticks(thread->clock);
+    uint64_t now = tare_clock_now(thread->clock);
     struct tare_capture_call *top = thread->top;
     struct tare_capture_node *node = node_at(thread, top->node);
     uint32_t child = node->recent;
@@ -161,6 +162,7 @@ void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, bo
     }
     call->enter_ticks = now;
     call->inner_ticks = 0;
+    call->key = (uint64_t)(uintptr_t)key;
     call->node = child;
     call->resumed = resumed;
     in_this_order();
@@ -169,17 +171,11 @@ void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, bo
     thread->top = call;
 }
 
-void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound)
+/* End the innermost call, which is on the stack. */
+static inline void leave_top(struct tare_recorder_thread *thread, uint64_t now, bool unwound)
 {
-    uint64_t now = tare_clock_ticks(thread->clock);
-    if (thread->lost_depth) {
-        thread->lost_depth--;
-        return;
-    }
     struct tare_capture_call *call = thread->top;
     struct tare_capture_thread *record = thread->record;
-    if (record->depth == 0)
-        return;
     struct tare_capture_call *caller = call == thread->stack_begin ? segment_back(thread) : call - 1;
     uint64_t took = now - call->enter_ticks;
     struct tare_capture_node *node = node_at(thread, call->node);
@@ -192,6 +188,25 @@ void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound)
     node->unwinds += unwound;
     caller->inner_ticks += took;
     thread->top = caller;
+}
+
+void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound)
+{
+    uint64_t now = tare_clock_now(thread->clock);
+    if (thread->lost_depth)
+        thread->lost_depth--;
+    else if (thread->record->depth)
+        leave_top(thread, now, unwound);
+}
+
+bool tare_recorder_leave_key(struct tare_recorder_thread *thread, const void *key, bool unwound)
+{
+    uint64_t now = tare_clock_now(thread->clock);
+    /* The entry that stands for the thread itself has no key. */
+    if (thread->top->key != (uint64_t)(uintptr_t)key || thread->lost_depth)
+        return false;
+    leave_top(thread, now, unwound);
+    return true;
 }
 
 /* How many calls lie above the nearest open one of that frame; TARE_NONE if it is not among the nearest. */

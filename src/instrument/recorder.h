@@ -73,11 +73,15 @@ bool tare_recorder_thread_restart(struct tare_recorder_thread *thread);
 /** The thread ended: its open calls are closed, its memory goes. Its tree stays in the capture. */
 void tare_recorder_thread_end(struct tare_recorder_thread *thread);
 
-/** A call begins. resumed: it takes up a generator or coroutine again. */
-void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, bool resumed);
+/** A call begins. key: what tare_recorder_leave_key will be told. resumed: it takes up a generator or
+ * coroutine again. */
+void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, const void *key, bool resumed);
 
 /** The innermost call ends. unwound: by an exception. */
 void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound);
+
+/** The innermost call ends, if it was entered with that key, which is not NULL; false if it was not. */
+bool tare_recorder_leave_key(struct tare_recorder_thread *thread, const void *key, bool unwound);
 
 /**
  * A call of that frame ends: the innermost, or when something was missed the nearest open one of that frame,

@@ -94,7 +94,7 @@ int tare_recorder_forked(struct tare_recorder *recorder, struct tare_recorder_th
             goto out;
         }
         for (uint32_t i = 0; i < count; i++)
-            tare_recorder_enter(thread, frames[i], false);
+            tare_recorder_enter(thread, frames[i], NULL, false);
     }
     rc = 0;
 out:
