@@ -185,6 +185,14 @@ static void take_node(struct removal *r, uint32_t node)
     }
 }
 
+/* What is left at least: a call took some time, and a view that goes by time must not lose it. */
+static double least(const struct removal *r, uint32_t node)
+{
+    const int64_t *values = tare_profile_values(r->profile, node);
+    double recorded_ns = (double)values[r->wall_column], calls = (double)values[r->calls_column];
+    return recorded_ns < calls ? recorded_ns : calls;
+}
+
 /* Children first: what a function does not have is its caller's, because it is the border between the two
  * that is least known. */
 static double settle(struct removal *r)
@@ -194,7 +202,8 @@ static double settle(struct removal *r)
         uint32_t frame, parent = tare_profile_node_at(r->profile, node)->parent;
         const struct tare_frame *what = frame_of(r, node, &frame);
         double dilation = is_python(what->kind) ? r->calibration->dilation : 1;
-        if (r->own[node] > 0) {
+        double floor_ns = least(r, node);
+        if (r->own[node] > floor_ns * dilation) {
             double less = r->own[node] * (1 - 1 / dilation);
             r->total.taken_ns += less;
             r->own[node] -= less;
@@ -202,8 +211,8 @@ static double settle(struct removal *r)
                 r->frame_errors[frame] += r->own[node] * r->calibration->dilation_error;
             continue;
         }
-        double missing = -r->own[node];
-        r->own[node] = 0;
+        double missing = floor_ns - r->own[node];
+        r->own[node] = floor_ns;
         r->total.moved_ns += missing;
         if (r->frame_errors)
             r->frame_errors[frame] += missing;

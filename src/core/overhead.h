@@ -5,6 +5,9 @@
  * interpreter's own fast path for such a call would have saved. Both depend on the kind of call, and are
  * measured in the recorded process, on its interpreter, when recording starts (a calibration).
  *
+ * A call keeps at least a nanosecond: what would go below is taken from its caller instead, because the
+ * border between the two is the least sure.
+ *
  * What a call itself takes, without recording - passing the arguments, making the frame - is counted as the
  * caller's. Pure functions of their arguments; nothing here is thread-safe on one profile.
  */
