@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How true are the shares? python bench/truth.py [-n RUNS] [--json] [SCRIPT...], of the interpreter that runs it.
+"""How true are the shares? python bench/truth.py [-n RUNS] [--json] [SCRIPT...], of the Python that runs it.
 
 Each script has parts whose shares are known: they are timed with nothing recorded, before and after the
 recorded run, in the same process. Then they are read from cProfile, from tare's times as recorded, and from

@@ -128,13 +128,13 @@ static void a_restarted_thread_forgets(void)
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 12, "MainThread");
     uint32_t before = frame_new(recorder, "before"), both = frame_new(recorder, "both");
     for (int i = 0; i < 3; i++) {
-        tare_recorder_enter(thread, before, false);
-        tare_recorder_enter(thread, both, false);
+        tare_recorder_enter(thread, before, NULL, false);
+        tare_recorder_enter(thread, both, NULL, false);
         tare_recorder_leave(thread, false);
         tare_recorder_leave(thread, false);
     }
     CHECK(tare_recorder_thread_restart(thread));
-    tare_recorder_enter(thread, both, false);
+    tare_recorder_enter(thread, both, NULL, false);
     tare_recorder_leave(thread, false);
     struct tare_capture_info info = {0};
     struct tare_profile *profile = read_back(tare_recorder_path(recorder), &info);

@@ -243,10 +243,10 @@ static uint32_t code_register(PyCodeObject *code)
 #endif
     };
     uint32_t made = tare_recorder_frame(hook.recorder, &frame);
-    if (hook.starting && mine && mine->thread && tare_recorder_depth(mine->thread) == 0 && name &&
-        hook_program_begins(name)) {
+    if (hook.starting && hook_mine && hook_mine->thread && tare_recorder_depth(hook_mine->thread) == 0 &&
+        name && hook_program_begins(name)) {
         hook.starting = false;
-        tare_recorder_thread_restart(mine->thread);
+        tare_recorder_thread_restart(hook_mine->thread);
     }
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
