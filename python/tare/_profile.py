@@ -92,8 +92,9 @@ class _Recording:
             return files
 
     def end(self) -> None:
-        """The process ends: stop, write, and leave no capture behind."""
+        """The process ends: stop, write, and leave no capture behind. What runs later is not profiled."""
         with self.lock:
+            self.refused = True
             if self.ours and _core.status()["recording"]:
                 self.capture = _core.stop()
             try:

@@ -26,9 +26,9 @@ static struct {
 
 /*
  * Switching events on or off makes the interpreter write all running code anew, which costs as much as a few
- * thousand calls that nobody records. So they stay on for that many calls after the last span was closed.
+ * hundred calls that nobody records. So they stay on for that many calls after the last span was closed.
  */
-enum { OUTSIDE_CALLS = 2000 };
+enum { OUTSIDE_CALLS = 200 };
 
 static int set_events(long set);
 

@@ -17,7 +17,9 @@ static struct {
     const PyMethodDef *thread_method; /* _thread.start_new_thread; NULL once threading was told */
     bool c_functions;
     bool on;
-    bool everywhere; /* on every thread; else where a span is open */
+    bool everywhere;     /* on every thread; else where a span is open */
+    Py_tracefunc theirs; /* the program's own profiler on this thread, while ours is in its place */
+    PyObject *their_object;
 } events;
 
 /* Not in the headers of the limited API, but exported by 3.10 and 3.11: the hook for another thread. */
@@ -220,7 +222,18 @@ int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
 
 int hook_events_switch(bool on)
 {
-    PyEval_SetProfile(on ? on_event : NULL, NULL);
+    const PyThreadState *here = PyThreadState_Get();
+    if (on == (here->c_profilefunc == on_event))
+        return 0;
+    if (on) {
+        events.theirs = here->c_profilefunc;
+        Py_XSETREF(events.their_object, Py_XNewRef(here->c_profileobj));
+        PyEval_SetProfile(on_event, NULL);
+        return 0;
+    }
+    PyEval_SetProfile(events.theirs, events.their_object);
+    events.theirs = NULL;
+    Py_CLEAR(events.their_object);
     return 0;
 }
 

@@ -8,6 +8,7 @@ import pstats
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import tare
@@ -43,13 +44,19 @@ def row(file: str, name: str) -> str:
     return f"span {name}" if file in ("", "~") and name[0] != "<" else name
 
 
-def rows(profile: object) -> dict[str, int]:
-    return {row(f.file, f.name): f.calls for f in profile.functions()}  # type: ignore[attr-defined]
+def rows(profile: tare.Profile) -> Counter[str]:
+    """Calls by name."""
+    found: Counter[str] = Counter()
+    for f in profile.functions():
+        found[row(f.file, f.name)] += f.calls
+    return found
 
 
-def calls(folder: Path, name: str) -> dict[str, int]:
-    """Calls of each function in the one profile of a name, as its .pb.gz and its .prof both say."""
+def calls(folder: Path, name: str) -> Counter[str]:
+    """Calls by name in the one profile of a span, as its .pb.gz and its .prof both say."""
     ours = rows(tare.load(only(folder, f"{name}_*.pb.gz")))
-    stats = pstats.Stats(str(only(folder, f"{name}_*.prof"))).stats  # type: ignore[attr-defined]
-    assert {row(key[0], key[2]): value[1] for key, value in stats.items()} == ours
+    theirs: Counter[str] = Counter()
+    for key, value in pstats.Stats(str(only(folder, f"{name}_*.prof"))).stats.items():
+        theirs[row(key[0], key[2])] += value[1]
+    assert theirs == ours
     return ours

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import pstats
 import re
+import subprocess
+import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -325,6 +328,118 @@ def test_tasks_take_turns(how: str, tmp_path: Path) -> None:
     for name in ("one", "two", "family", "decorated"):
         assert "stranger" not in calls(tmp_path, name)
     assert calls(tmp_path, "decorated")["one"] == 12
+
+
+def test_tasks_that_are_cancelled_and_threads_that_a_task_asks(tmp_path: Path) -> None:
+    run(
+        """
+        import asyncio, contextlib, tare
+
+        def inside(): pass
+        def outside(): pass
+        def in_thread(): inside()
+
+        async def endless():
+            try:
+                async with tare.profile("cancelled"):
+                    inside()
+                    await asyncio.sleep(60)
+            finally:
+                outside()
+                await asyncio.sleep(0)
+                outside()
+
+        async def stacked():
+            async with contextlib.AsyncExitStack() as stack:
+                await stack.enter_async_context(tare.profile("stacked"))
+                await asyncio.sleep(0)
+                inside()
+                await asyncio.sleep(0)
+                inside()
+            outside()
+
+        async def main():
+            task = asyncio.create_task(endless())
+            await asyncio.sleep(0.01)
+            outside()
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            await asyncio.gather(stacked(), *(asyncio.sleep(0, outside()) for _ in range(3)))
+            async with tare.profile("asking"):
+                await asyncio.to_thread(in_thread)
+            await asyncio.to_thread(outside)
+
+        asyncio.run(main())
+        """,
+        tmp_path,
+    )
+    for name in ("cancelled", "stacked", "asking"):
+        assert "outside" not in calls(tmp_path, name)
+    assert calls(tmp_path, "cancelled")["inside"] == 1
+    assert calls(tmp_path, "stacked")["inside"] == 2
+    if sys.version_info >= (3, 12):
+        assert calls(tmp_path, "asking")["inside"] == 1
+
+
+def test_the_programs_own_profiler_stays(tmp_path: Path) -> None:
+    run(
+        """
+        import sys, tare
+
+        seen = []
+        def own(frame, event, arg):
+            if event == "call": seen.append(frame.f_code.co_name)
+        def leaf(): pass
+
+        sys.setprofile(own)
+        with tare.profile("job"):
+            leaf()
+        assert sys.getprofile() is own
+        leaf()
+        sys.setprofile(None)
+        assert seen.count("leaf") == 2, seen
+        with tare.profile("later"):
+            leaf()
+        assert sys.getprofile() is None
+        """,
+        tmp_path,
+    )
+    assert calls(tmp_path, "job")["span job"] == 1
+    assert calls(tmp_path, "later")["leaf"] == 1
+
+
+def test_under_tare_run(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import tare
+
+            def leaf(): pass
+
+            @tare.profile_function(name="job")
+            def job(): leaf()
+
+            leaf()
+            job()
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", "run", "--python", sys.executable, "-o", "whole.pb.gz", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert calls(tmp_path, "job") == {"span job": 1, "job": 1, "leaf": 1}
+    whole = rows(tare.load(tmp_path / "whole.pb.gz"))
+    assert whole["leaf"] == 2
+    assert whole["span job"] == 1
+    assert not list((tmp_path / "profiling_results").glob("*.tarecap"))
 
 
 def test_saving(tmp_path: Path) -> None:
