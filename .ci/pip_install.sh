@@ -34,7 +34,8 @@ python source/tests/wheel_smoke.py
 pip install --quiet pytest
 cd source/tests/py
 TARE_BIN=$work/venv/bin/tare python -m pytest -q -p no:cacheprovider \
-  test_hooks.py test_package.py test_profile_api.py test_profile_settings.py test_run.py test_run_processes.py
+  test_hooks.py test_package.py test_profile_api.py test_profile_files.py \
+  test_profile_random.py test_profile_settings.py test_run.py test_run_processes.py
 INSTALL
 
 if [ -z "$chroot" ]; then

@@ -403,7 +403,9 @@ class _Once(_core.Span):
         self._folder = tempfile.TemporaryDirectory(prefix="tare-")
 
     def _begin(self) -> None:
-        _core.start(self._folder.name, 0, True, True)
+        with _recording.lock:
+            if not _core.status()["recording"]:
+                _core.start(self._folder.name, 0, True, True)
 
     def result(self, label: str) -> Profile:
         status = _core.status()

@@ -181,7 +181,7 @@ struct tare_recorder_thread *hook_thread_begin(void)
 
 struct tare_recorder_thread *hook_own_thread(void)
 {
-    if (!hook.recorder)
+    if (!hook_recording())
         return NULL;
     if (!hook_mine || hook_mine->generation != hook_generation)
         thread_begin();
@@ -192,7 +192,7 @@ struct tare_recorder_thread *hook_own_thread(void)
 
 uint32_t hook_recording(void)
 {
-    return hook.recorder ? hook_generation : 0;
+    return hook.recorder && !hook.calibrating ? hook_generation : 0;
 }
 
 bool hook_spans_only(void)

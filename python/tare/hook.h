@@ -69,7 +69,7 @@ uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent);
 /** The same, also while this thread is not recorded because no span is open on it. */
 struct tare_recorder_thread *hook_own_thread(void);
 
-/** Does a recording go on, and which? Numbers of recordings grow. 0: none. */
+/** Does a recording go on, and which? Numbers of recordings grow. 0: none, or none yet. */
 uint32_t hook_recording(void);
 
 /** Is only recorded what runs inside spans? */
