@@ -56,6 +56,11 @@ def the_doctor_answers() -> None:
     assert "ok" in command("doctor")
 
 
+def a_program_is_run() -> None:
+    code = "def weigh(): return sum(range(9))\nweigh()"
+    assert "(weigh)" in command("run", "--python", sys.executable, "-c", code)
+
+
 def a_profile_from_this_interpreter_is_reported() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "small.prof")
@@ -75,6 +80,7 @@ def main() -> int:
         the_package_imports_and_agrees_on_the_version,
         importing_keeps_a_free_threaded_build_free,
         the_doctor_answers,
+        a_program_is_run,
         a_profile_from_this_interpreter_is_reported,
     ]
     failed = 0

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +34,19 @@ def script_of(text: str) -> tuple[str, int]:
     return "\n".join(parts), len(parts)
 
 
-def run_page(text: str, tare: Path) -> tuple[int, int, str]:
+def environment(folder: Path) -> Path:
+    """An interpreter with tare installed as pip does it, and with whatever else this one has."""
+    package = import_module("tare").__file__
+    assert package is not None
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "tare").symlink_to(Path(package).parent)
+    shutil.copy(ROOT / "python" / "tareprof.pth", site)
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "python"
+
+
+def run_page(text: str, tare: Path, python: Path) -> tuple[int, int, str]:
     """Blocks, status and output of one page."""
     script, blocks = script_of(text)
     if not blocks:
@@ -42,7 +57,7 @@ def run_page(text: str, tare: Path) -> tuple[int, int, str]:
         scratch.mkdir()
         (tools / "tare").symlink_to(tare)
         for name in ("python", "python3"):
-            (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+            (tools / name).write_text(f'#!/bin/sh\nexec "{python}" "$@"\n')
             (tools / name).chmod(0o755)
         done = subprocess.run(
             ["bash", "-eu", "-o", "pipefail", "-c", script],
@@ -59,23 +74,28 @@ def run_page(text: str, tare: Path) -> tuple[int, int, str]:
         return blocks, done.returncode, done.stdout
 
 
-def self_test(tare: Path) -> bool:
+def self_test(tare: Path, python: Path) -> bool:
     page = "text\n```sh\necho one\n```\n```console\nfalse\n```\n1. item\n   ```sh\n   {}\n   ```\n"
-    right = run_page(page.format("echo two"), tare)
-    wrong = run_page(page.format("false"), tare)
+    right = run_page(page.format("echo two"), tare, python)
+    wrong = run_page(page.format("false"), tare, python)
     return right[:2] == (2, 0) and "two" in right[2] and wrong[0] == 2 and wrong[1] != 0
 
 
 def main() -> int:
     tare = Path(os.environ.get("TARE_BIN", ROOT / "build" / "src" / "tare")).resolve(strict=True)
+    with tempfile.TemporaryDirectory(prefix="tare-docs-python-") as top:
+        return run_all(tare, environment(Path(top)))
+
+
+def run_all(tare: Path, python: Path) -> int:
     passed = failed = 0
-    if self_test(tare):
+    if self_test(tare, python):
         passed += 1
     else:
         failed += 1
         print("FAILED self-test: a wrong command in a page was not noticed")
     for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
-        blocks, status, output = run_page(page.read_text(), tare)
+        blocks, status, output = run_page(page.read_text(), tare, python)
         if status == 0:
             passed += blocks
         else:
