@@ -114,8 +114,9 @@ step_unit_asan() { meson_test asan; }
 step_tsan() {
   local dir=$BUILD/tsan
   [ -d "$dir/meson-private" ] || CC="ccache clang" /usr/bin/meson setup "$dir" -Dwerror=true -Db_sanitize=thread -Db_lundef=false
-  ninja -C "$dir" tests/test_recorder
+  ninja -C "$dir" tests/test_recorder tests/test_api
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_recorder"
+  TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_api"
 }
 
 # An environment with the package installed as a user has it, in which the tools of the Python tests are found too.

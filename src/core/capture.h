@@ -74,10 +74,14 @@ struct tare_capture_header {
     uint64_t lost_calls;      /* calls that left no trace: their time is their caller's */
 };
 
+/* A kind of frame that only captures have: a counter. Its node stands under the context that counted; calls
+ * is how often, self_ticks how much (as int64_t). */
+enum { TARE_CAPTURE_COUNTER = 0x100 };
+
 struct tare_capture_frame {
     uint32_t name, qualname, file, module; /* texts */
     uint32_t first_line;
-    uint16_t kind; /* enum tare_frame_kind */
+    uint16_t kind; /* enum tare_frame_kind, or TARE_CAPTURE_COUNTER */
     uint16_t cost; /* enum tare_cost: what recording a call of it costs */
     uint64_t address;
 };
@@ -137,11 +141,11 @@ bool tare_capture_recognise(const void *head, size_t length);
 
 /**
  * Read a capture into an empty profile, with the columns calls/count, wall/nanoseconds and, if calls were
- * open, open/count: those are closed at death_ticks (0: at the last event) and counted as calls. Each thread
- * is a root with the labels process, thread and tid, and role, rank and local_rank where the metadata say
- * them. The writer may still be alive, but data must be a copy that does not change. The times are as
- * recorded: core/overhead.h takes the recorder's own off. Afterwards tare_capture_info_finish, unless it
- * failed.
+ * open, open/count: those are closed at death_ticks (0: at the last event) and counted as calls; and one
+ * column per counter. Each thread is a root with the labels process, thread and tid, and role, rank and
+ * local_rank where the metadata say them. The writer may still be alive, but data must be a copy that does
+ * not change. The times are as recorded: core/overhead.h takes the recorder's own off. Afterwards
+ * tare_capture_info_finish, unless it failed.
  */
 int tare_capture_read(const void *data, size_t size, const char *name, uint64_t death_ticks,
                       struct tare_profile *profile, struct tare_capture_info *ret_info,

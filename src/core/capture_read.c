@@ -127,9 +127,38 @@ static uint32_t text_to(const struct reading *r, uint32_t address)
     return tare_profile_string(r->profile, (const char *)r->data + offset + sizeof length, length);
 }
 
+/* What stands for a counter among the numbers of frames: its column, counted down from the largest. */
+static uint32_t counter_mark(uint32_t column)
+{
+    return TARE_NONE - 1 - column;
+}
+
+static bool is_counter(uint32_t frame)
+{
+    return frame != TARE_NONE && frame > TARE_NONE - 1 - TARE_COLUMNS_MAX;
+}
+
+static uint32_t counter_to(const struct reading *r, const struct tare_capture_frame *from)
+{
+    const char *name = tare_profile_text(r->profile, text_to(r, from->name));
+    uint32_t known = tare_profile_find_column(r->profile, name);
+    if (known == TARE_NONE && tare_profile_columns(r->profile) == TARE_COLUMNS_MAX) {
+        tare_profile_note(r->profile, "the counter '%s' is left out: a profile has at most %d columns", name,
+                          TARE_COLUMNS_MAX);
+        return TARE_NONE;
+    }
+    /* The text lies in the profile, which may move when a column is added. */
+    char *copy = strdup(name);
+    uint32_t column = copy ? tare_profile_add_column(r->profile, copy, "count") : TARE_NONE;
+    free(copy);
+    return column == TARE_NONE ? TARE_NONE : counter_mark(column);
+}
+
 static uint32_t frame_to(const struct reading *r, const struct tare_capture_frame *from, uint8_t *taken,
                          uint32_t room)
 {
+    if (from->kind == TARE_CAPTURE_COUNTER)
+        return counter_to(r, from);
     struct tare_frame frame = {
         .kind = (uint8_t)(from->kind <= TARE_FRAME_MARK && from->kind != TARE_FRAME_ROOT ? from->kind : 0),
         .name = text_to(r, from->name),
@@ -175,7 +204,7 @@ static int read_frames(struct reading *r, struct tare_error *err)
             struct tare_capture_frame frame;
             memcpy(&frame, list.items + i * sizeof frame, sizeof frame);
             uint32_t made = frame_to(r, &frame, taken, r->frame_count);
-            if (made != TARE_NONE)
+            if (made != TARE_NONE && !is_counter(made))
                 r->costs[made] = (uint8_t)(frame.cost < TARE_COSTS ? frame.cost : TARE_COST_NONE);
             r->frame_of[at++] = made;
         }
@@ -275,6 +304,13 @@ static int read_nodes(struct reading *r, const struct tare_capture_thread *threa
                     item_number(r, from.frame, sizeof(struct tare_capture_frame), r->frame_count);
                 if (parent == UINT32_MAX || frame == UINT32_MAX)
                     return damaged(r, err, "a context has no caller or no function");
+                if (is_counter(r->frame_of[frame])) {
+                    uint32_t column = counter_mark(r->frame_of[frame]);
+                    tare_profile_add(r->profile, r->node_of[parent], column, (int64_t)from.self_ticks);
+                    if (node_keep(r, r->node_of[parent], err) < 0)
+                        return -1;
+                    continue;
+                }
                 /* Every thread has a place for what finds no room; it shows only when it was used. */
                 bool unused = frame == 0 && from.calls == 0;
                 node = unused ? r->node_of[parent]

@@ -265,6 +265,16 @@ void tare_recorder_totals(const struct tare_recorder_thread *thread, enum tare_c
     *ret_self_ticks = self_ticks;
 }
 
+void tare_recorder_count(struct tare_recorder_thread *thread, uint32_t counter, int64_t amount)
+{
+    uint32_t cell = child_find(thread, thread->top->node, counter);
+    if (cell == thread->truncated)
+        return;
+    struct tare_capture_node *node = node_at(thread, cell);
+    node->calls++;
+    node->self_ticks += (uint64_t)amount;
+}
+
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread)
 {
     return thread->record->depth + thread->lost_depth;
@@ -300,7 +310,7 @@ static uint32_t frame_add(struct tare_recorder *recorder, const struct tare_reco
         .file = text_add(recorder, frame->file),
         .module = text_add(recorder, frame->module),
         .first_line = frame->first_line,
-        .kind = (uint16_t)frame->kind,
+        .kind = (uint16_t)(frame->counter ? TARE_CAPTURE_COUNTER : frame->kind),
         .cost = (uint16_t)frame->cost,
         .address = frame->address,
     };

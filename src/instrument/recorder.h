@@ -36,6 +36,7 @@ struct tare_recorder_options {
 /* What is entered. Texts are copied; NULL is "". */
 struct tare_recorder_frame {
     enum tare_frame_kind kind;
+    bool counter; /* not entered, but counted */
     enum tare_cost cost;
     const char *name, *qualname, *file, *module;
     uint32_t first_line;
@@ -95,6 +96,9 @@ void tare_recorder_blind(struct tare_recorder_thread *thread);
 /** Calls and own time so far of all frames of a kind on this thread. Slow. */
 void tare_recorder_totals(const struct tare_recorder_thread *thread, enum tare_cost cost, uint64_t *ret_calls,
                           uint64_t *ret_self_ticks);
+
+/** Add to a counter, whose frame says that it is one, in the innermost open call. */
+void tare_recorder_count(struct tare_recorder_thread *thread, uint32_t counter, int64_t amount);
 
 /** How many calls are open. */
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread);
