@@ -192,7 +192,7 @@ struct tare_recorder_thread *hook_own_thread(void)
 
 uint32_t hook_recording(void)
 {
-    return hook.recorder && !hook.calibrating ? hook_generation : 0;
+    return __atomic_load_n(&hook.recorder, __ATOMIC_ACQUIRE) && !hook.calibrating ? hook_generation : 0;
 }
 
 bool hook_spans_only(void)
@@ -525,11 +525,13 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     }
     keep_calibration(recorder, c_functions);
     hook.starting = starting;
-    hook.recorder = recorder;
-    hook_generation++;
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
-    if (hook_events_switch(!spans_only) < 0) {
+    hook_generation++;
+    /* From here on other threads may open spans, and switch events on. */
+    int rc = spans_only ? hook_events_switch(false) : 0;
+    __atomic_store_n(&hook.recorder, recorder, __ATOMIC_RELEASE);
+    if (rc < 0 || (!spans_only && hook_events_switch(true) < 0)) {
         hook.recorder = NULL;
         hook_generation++;
         hook_events_stop();

@@ -32,23 +32,42 @@ enum { OUTSIDE_CALLS = 200 };
 
 static int set_events(long set);
 
+/* Without the GIL one thread may open a span while another switches events off. The lock must be Python's:
+ * all threads are stopped to switch them. */
+#ifdef Py_GIL_DISABLED
+static PyMutex switching;
+#define switching_lock()   PyMutex_Lock(&switching)
+#define switching_unlock() PyMutex_Unlock(&switching)
+#else
+#define switching_lock()   ((void)0)
+#define switching_unlock() ((void)0)
+#endif
+
 static void outside(void)
 {
     if (span_active || span_bound || !events.on || ++events.outside < OUTSIDE_CALLS)
         return;
-    events.on = false;
-    if (set_events(0) < 0)
-        PyErr_Clear();
+    switching_lock();
+    if (events.on && !span_active && !span_bound) {
+        events.on = false;
+        if (set_events(0) < 0)
+            PyErr_Clear();
+    }
+    switching_unlock();
 }
 
 void hook_events_here(bool needed)
 {
     events.outside = 0;
-    if (!needed || events.on)
+    if (!needed)
         return;
-    events.on = true;
-    if (set_events(events.set) < 0)
-        PyErr_Clear();
+    switching_lock();
+    if (!events.on) {
+        events.on = true;
+        if (set_events(events.set) < 0)
+            PyErr_Clear();
+    }
+    switching_unlock();
 }
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t count)

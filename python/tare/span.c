@@ -113,7 +113,7 @@ static void push(struct tare_recorder_thread *thread, struct span_stack *stack, 
         stack->room = room;
     }
     if (hook_spans_only() && !hook_thread()) {
-        __atomic_fetch_add(&span_active, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&span_active, 1, __ATOMIC_SEQ_CST);
         hook_thread_switch(true);
         hook_events_here(true);
     }
@@ -271,7 +271,7 @@ static void open_bound(struct tare_recorder_thread *thread, struct span_stack *s
     };
     context_set(capsule);
     run->context = context_identity();
-    __atomic_fetch_add(&span_bound, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&span_bound, 1, __ATOMIC_SEQ_CST);
     /* The coroutine's own call must be on the stack: the span falls when it pauses. */
     if (stack->count == 0 && hook_spans_only())
         tare_recorder_enter(thread, hook_code_frame(code), code, true);

@@ -35,9 +35,10 @@ static int open_span(PyObject *self)
     struct tare_recorder_thread *thread = hook_own_thread();
     if (!thread)
         return 0;
-    if (span->generation != hook_recording()) {
+    uint32_t recording = hook_recording();
+    if (__atomic_load_n(&span->generation, __ATOMIC_ACQUIRE) != recording) {
         span->frame = span_frame(PyUnicode_AsUTF8(span->name));
-        span->generation = hook_recording();
+        __atomic_store_n(&span->generation, recording, __ATOMIC_RELEASE);
     }
     if (tare_recorder_depth(thread))
         forget_enter(thread);
