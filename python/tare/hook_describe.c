@@ -13,7 +13,7 @@
 
 enum { COMMAND_BYTES = 4096 };
 
-/* The command line with spaces between its words, as far as it fits. */
+/* The command line in one line, with spaces between its words, as far as it fits. */
 static void read_command(char *text, size_t size)
 {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -24,7 +24,7 @@ static void read_command(char *text, size_t size)
         length = 0;
     text[length] = '\0';
     for (ssize_t i = 0; i + 1 < length; i++)
-        if (text[i] == '\0')
+        if ((unsigned char)text[i] < ' ')
             text[i] = ' ';
 }
 

@@ -255,6 +255,11 @@ def test_captures_are_kept_when_asked_and_open_later(launcher: Launcher) -> None
     assert shown.returncode == 0
 
 
+def test_the_command_is_in_the_result(launcher: Launcher) -> None:
+    launcher.finish(launcher.tare("-o", "x.folded", "-o", "x.svg", "-c", "\nimport sys\n", "an argument"))
+    assert "python -c  import sys  an argument</title>" in (launcher.folder / "x.svg").read_text()
+
+
 def test_the_captures_lie_beside_the_first_output(launcher: Launcher) -> None:
     (launcher.folder / "out").mkdir()
     launcher.finish(launcher.tare("--keep", "-o", "out/x.prof", "-c", "pass"))
