@@ -208,7 +208,7 @@ static double settle(struct removal *r)
             r->total.taken_ns += less;
             r->own[node] -= less;
             if (r->frame_errors && is_python(what->kind))
-                r->frame_errors[frame] += r->own[node] * r->calibration->dilation_error;
+                r->frame_errors[frame] += r->own[node] * r->calibration->dilation_error / dilation;
             continue;
         }
         double missing = floor_ns - r->own[node];
@@ -250,7 +250,7 @@ static void remove_overhead(struct removal *r)
         double error = r->calls[i] * r->calibration->costs[i].error;
         square += error * error;
     }
-    double dilated = python_ns * r->calibration->dilation_error;
+    double dilated = python_ns * r->calibration->dilation_error / r->calibration->dilation;
     r->total.error_ns =
         sqrt(square + dilated * dilated) + r->calibration->scale_error * fabs(r->total.taken_ns) + short_ns;
 }
