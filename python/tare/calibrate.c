@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calibrate.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hook.h"
 
@@ -18,7 +20,7 @@ enum {
 #define BUDGET_NS 50000000
 
 /* How well costs measured here hold for a whole run on a machine that does nothing else, relative. */
-#define SCALE_LEAST 0.03
+#define SCALE_LEAST 0.05
 
 /*
  * Each kind has a loop of its own, because the interpreter specialises each place of a call. Loops take any
@@ -489,6 +491,30 @@ static void derive_scale(const struct calibration *c, struct tare_calibration *r
     result->scale_error = SCALE_LEAST + (middle > 0 ? spread(total, c->rounds) / middle : 0);
 }
 
+bool calibrate_waiting_now(struct calibrate_waiting *ret_now)
+{
+    char text[96];
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    char *rest;
+    ret_now->ran_ns = (double)strtoull(text, &rest, 10);
+    ret_now->waited_ns = (double)strtoull(rest, NULL, 10);
+    return true;
+}
+
+double calibrate_waiting_since(const struct calibrate_waiting *then)
+{
+    struct calibrate_waiting now;
+    if (!calibrate_waiting_now(&now) || now.ran_ns <= then->ran_ns || now.waited_ns < then->waited_ns)
+        return 1;
+    return 1 + (now.waited_ns - then->waited_ns) / (now.ran_ns - then->ran_ns);
+}
+
 int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_calibration *ret_calibration)
 {
     struct calibration *c = calloc(1, sizeof *c);
@@ -497,6 +523,8 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
         return -1;
     }
     c->clock = clock;
+    struct calibrate_waiting begin = {0};
+    calibrate_waiting_now(&begin);
     int collecting = PyGC_Disable();
     int rc = calibration_init(c, c_functions);
     if (rc == 0)
@@ -510,6 +538,8 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
             widen(result.costs, TARE_COST_M_NOARGS, TARE_COST_M_FAST_KEYWORDS);
         }
         derive_scale(c, &result);
+        /* A machine that lets us wait now may do so later; how often is known only at the end. */
+        result.scale_error += calibrate_waiting_since(&begin) - 1;
         double ns_per_tick = 1e9 / clock->frequency_hz;
         for (int i = 0; i < TARE_COSTS; i++) {
             result.costs[i].inner *= ns_per_tick;

@@ -20,4 +20,15 @@
  */
 int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_calibration *ret_calibration);
 
+/* How long this thread ran, and how long it was ready but had to wait for a processor. */
+struct calibrate_waiting {
+    double ran_ns, waited_ns;
+};
+
+/** Ask the kernel; false where it does not say. */
+bool calibrate_waiting_now(struct calibrate_waiting *ret_now);
+
+/** How much longer everything took since then, because of waiting; 1: no longer. */
+double calibrate_waiting_since(const struct calibrate_waiting *then);
+
 #endif

@@ -2,6 +2,7 @@
 #include "hook.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -42,7 +43,8 @@ static struct {
     bool starting;              /* the interpreter is: what it does until the program begins is not kept */
     bool calibrating;           /* only `calibrator` records, and into nothing that lasts */
     pthread_t calibrator;
-    bool calibrated[2]; /* with and without C functions: it is done once per process */
+    struct calibrate_waiting waiting; /* when recording began */
+    bool calibrated[2];               /* with and without C functions: it is done once per process */
     struct tare_calibration calibrations[2];
 } hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -404,6 +406,7 @@ void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwoun
 static void forked(void)
 {
     pthread_mutex_init(&hook.lock, NULL);
+    hook.waiting = (struct calibrate_waiting){0};
     if (!hook.recorder)
         return;
     struct tare_error err;
@@ -423,6 +426,16 @@ static void forked(void)
     hook.c_frames = hook.codes = (struct pointer_table){0};
 }
 
+/* What the whole run waited for a processor, if it gets as far as saying so. */
+static void keep_waiting(void)
+{
+    char waiting[32];
+    if (!hook.recorder || hook.calibrating)
+        return;
+    snprintf(waiting, sizeof waiting, "%.0f", 1000 * calibrate_waiting_since(&hook.waiting));
+    tare_recorder_meta(hook.recorder, "waiting", waiting);
+}
+
 static int prepare(void)
 {
     if (hook.prepared)
@@ -434,7 +447,8 @@ static int prepare(void)
         return -1;
     }
 #endif
-    if (pthread_key_create(&hook.key, thread_over) != 0 || pthread_atfork(NULL, NULL, forked) != 0) {
+    if (pthread_key_create(&hook.key, thread_over) != 0 || pthread_atfork(NULL, NULL, forked) != 0 ||
+        atexit(keep_waiting) != 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -524,6 +538,8 @@ PyObject *hook_start(PyObject *module, PyObject *args)
         return NULL;
     }
     keep_calibration(recorder, c_functions);
+    hook.waiting = (struct calibrate_waiting){0};
+    calibrate_waiting_now(&hook.waiting);
     hook.starting = starting;
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
@@ -549,6 +565,7 @@ PyObject *hook_stop(PyObject *module, PyObject *unused)
     hook_events_stop();
     struct tare_recorder *recorder = hook.recorder;
     PyObject *path = PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
+    keep_waiting();
     hook.recorder = NULL;
     hook_generation++;
     tare_recorder_destroy(recorder);

@@ -7,7 +7,11 @@
 
 #include "core/capture.h"
 
-#define KEY "calibration"
+#define KEY     "calibration"
+#define WAITING "waiting"
+
+/* How well costs hold for a whole run on a machine that does nothing else, relative. */
+#define SCALE_LEAST 0.05
 
 static const char *const names[TARE_COSTS] = {
     [TARE_COST_NONE] = "none",
@@ -101,14 +105,32 @@ bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibr
     return true;
 }
 
+/* The program had to wait for a processor, and what recording cost waited with it. */
+static void scale(struct tare_calibration *c, double by)
+{
+    for (int i = 0; i < TARE_COSTS; i++) {
+        c->costs[i].inner *= by;
+        c->costs[i].outer *= by;
+        c->costs[i].error *= by;
+    }
+    /* It waits now and then, not a little all the time: the parts of a short run get unequal shares of it. */
+    c->scale_error = SCALE_LEAST + (by - 1) / 4;
+}
+
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration)
 {
+    bool found = false;
+    double waiting = 0;
     for (uint32_t i = 0; i < tare_profile_comments(profile); i++) {
         const char *text = tare_profile_text(profile, tare_profile_comment_at(profile, i));
         if (strncmp(text, KEY ": ", strlen(KEY ": ")) == 0)
-            return tare_calibration_read(text + strlen(KEY ": "), ret_calibration);
+            found = tare_calibration_read(text + strlen(KEY ": "), ret_calibration);
+        else if (strncmp(text, WAITING ": ", strlen(WAITING ": ")) == 0)
+            waiting = (double)strtoll(text + strlen(WAITING ": "), NULL, 10) / 1000;
     }
-    return false;
+    if (found && waiting >= 1 && waiting < 1000)
+        scale(ret_calibration, waiting);
+    return found;
 }
 
 static bool is_python(uint8_t kind)

@@ -83,7 +83,8 @@ const char *tare_cost_name(enum tare_cost cost);
 void tare_calibration_write(const struct tare_calibration *calibration, struct tare_buf *buf);
 bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibration);
 
-/** The calibration that a capture brought along, in a comment of its profile; false if it has none. */
+/** The calibration that a capture brought along, in a comment of its profile; false if it has none. Another
+ * comment may say how much longer everything took because the thread had to wait for a processor. */
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration);
 
 /**
