@@ -312,19 +312,17 @@ uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
 /* The name that cProfile gives a C function. A new reference, or NULL. */
 static PyObject *c_name(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
 {
-    PyObject *self = self_arg, *owner = NULL;
+    PyObject *self = self_arg, *module = NULL;
     if (PyCFunction_Check(object)) {
-        self = PyCFunction_GET_SELF(object);
-        owner = ((PyCFunctionObject *)(void *)object)->m_module;
+        self = ((PyCFunctionObject *)(void *)object)->m_self;
+        module = ((PyCFunctionObject *)(void *)object)->m_module;
     }
-    if (!self || PyModule_Check(self)) {
-        PyObject *module = owner && PyModule_Check(owner) ? PyModule_GetNameObject(owner) : Py_XNewRef(owner);
-        PyObject *name = module && PyUnicode_Check(module)
-                             ? PyUnicode_FromFormat("<built-in method %U.%s>", module, method->ml_name)
-                             : PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
-        Py_XDECREF(module);
-        return name;
-    }
+    if (module && !PyUnicode_Check(module))
+        module = NULL;
+    if (!self)
+        return module ? PyUnicode_FromFormat("<%U.%s>", module, method->ml_name)
+                      : PyUnicode_FromFormat("<%s>", method->ml_name);
+    /* A method of a built-in type is shown as its type has it, anything else by its module. */
     PyObject *short_name = PyUnicode_FromString(method->ml_name);
     PyObject *found = short_name ? _PyType_Lookup(Py_TYPE(self), short_name) : NULL;
     PyObject *name = found ? PyObject_Repr(found) : NULL;
@@ -332,7 +330,8 @@ static PyObject *c_name(const PyMethodDef *method, PyObject *object, PyObject *s
     if (name)
         return name;
     PyErr_Clear();
-    return PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
+    return module ? PyUnicode_FromFormat("<built-in method %U.%s>", module, method->ml_name)
+                  : PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
 }
 
 static uint32_t c_register(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
