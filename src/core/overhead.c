@@ -11,7 +11,7 @@
 #define WAITING "waiting"
 
 /* How well costs hold for a whole run on a machine that does nothing else, relative. */
-#define SCALE_LEAST 0.05
+#define SCALE_LEAST 0.08
 
 static const char *const names[TARE_COSTS] = {
     [TARE_COST_NONE] = "none",
