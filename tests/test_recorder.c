@@ -144,6 +144,7 @@ static void a_restarted_thread_forgets(void)
     CHECK_INT(sum_of(profile, "both", "calls"), 1);
     CHECK_INT(tare_profile_nodes(profile), 3);
     tare_profile_destroy(profile);
+    tare_capture_info_finish(&info);
     unlink(tare_recorder_path(recorder));
     tare_recorder_destroy(recorder);
 }
