@@ -103,6 +103,9 @@ meson_test() {
     grep -E '^[0-9]+ passed, [0-9]+ failed|^skip: ' "$log"
   else
     cat "$log"
+    # Again at the end, where it is seen; marked, so that nothing is counted twice.
+    awk '/^=+ [0-9]+\/[0-9]+ =+$/ { keep = 0; head = "" } { head = head "| " $0 "\n" }
+      /^result: / { keep = !/exit status 0$/ } keep { printf "%s", head } keep || /^result: / { head = "" }' "$log"
     return 1
   fi
 }
