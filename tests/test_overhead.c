@@ -143,7 +143,8 @@ static void slower_instructions_are_taken_off_python_only(void)
     struct tare_overhead overhead = apply(&t, &c, NULL);
     CHECK_INT(wall(&t, python), 500000);
     CHECK_INT(wall(&t, sum), 1000000);
-    CHECK(overhead.error_ns > 24000 && overhead.error_ns < 26000);
+    /* All of it may have been taken for nothing: the own time may be work in C. */
+    CHECK(overhead.error_ns > 499000 && overhead.error_ns < 501000);
     tare_profile_destroy(t.profile);
 }
 

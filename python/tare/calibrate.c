@@ -19,9 +19,6 @@ enum {
 
 #define BUDGET_NS 50000000
 
-/* How well costs measured here hold for a whole run on a machine that does nothing else, relative. */
-#define SCALE_LEAST 0.08
-
 /*
  * Each kind has a loop of its own, because the interpreter specialises each place of a call. Loops take any
  * arguments, except the one that measures such functions: so a loop is never of the kind it measures. Each
@@ -488,7 +485,7 @@ static void derive_scale(const struct calibration *c, struct tare_calibration *r
             total[round] += c->loops[i].on[round] - c->loops[i].off[round];
     double middle = median(total, c->rounds);
     /* The run is longer than this, and meets more of what varies. */
-    result->scale_error = SCALE_LEAST + (middle > 0 ? spread(total, c->rounds) / middle : 0);
+    result->scale_error = TARE_OVERHEAD_DOUBT + (middle > 0 ? spread(total, c->rounds) / middle : 0);
 }
 
 bool calibrate_waiting_now(struct calibrate_waiting *ret_now)

@@ -10,9 +10,6 @@
 #define KEY     "calibration"
 #define WAITING "waiting"
 
-/* How well costs hold for a whole run on a machine that does nothing else, relative. */
-#define SCALE_LEAST 0.08
-
 static const char *const names[TARE_COSTS] = {
     [TARE_COST_NONE] = "none",
     [TARE_COST_EXACT] = "exact",
@@ -114,7 +111,7 @@ static void scale(struct tare_calibration *c, double by)
         c->costs[i].error *= by;
     }
     /* It waits now and then, not a little all the time: the parts of a short run get unequal shares of it. */
-    c->scale_error = SCALE_LEAST + (by - 1) / 4;
+    c->scale_error = TARE_OVERHEAD_DOUBT + (by - 1) / 4;
 }
 
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration)
@@ -147,6 +144,7 @@ struct removal {
     double *frame_errors; /* per frame, or NULL */
     double calls[TARE_COSTS];
     uint32_t calls_column, wall_column;
+    double dilated_ns; /* of what was taken: because Python code takes longer while it is recorded */
     struct tare_overhead total;
 };
 
@@ -228,9 +226,10 @@ static double settle(struct removal *r)
         if (r->own[node] > floor_ns * dilation) {
             double less = r->own[node] * (1 - 1 / dilation);
             r->total.taken_ns += less;
+            r->dilated_ns += less;
             r->own[node] -= less;
             if (r->frame_errors && is_python(what->kind))
-                r->frame_errors[frame] += r->own[node] * r->calibration->dilation_error / dilation;
+                r->frame_errors[frame] += fabs(less);
             continue;
         }
         double missing = floor_ns - r->own[node];
@@ -258,12 +257,9 @@ static void remove_overhead(struct removal *r)
         if (recorded(r, node))
             take_node(r, node);
     double short_ns = settle(r);
-    double python_ns = 0, square = 0;
+    double square = 0;
     for (uint32_t node = 1; node < nodes; node++) {
-        uint32_t frame;
         int64_t now = llround(r->own[node]);
-        if (is_python(frame_of(r, node, &frame)->kind))
-            python_ns += r->own[node];
         tare_profile_add(r->profile, node, r->wall_column,
                          now - tare_profile_values(r->profile, node)[r->wall_column]);
     }
@@ -272,9 +268,11 @@ static void remove_overhead(struct removal *r)
         double error = r->calls[i] * r->calibration->costs[i].error;
         square += error * error;
     }
-    double dilated = python_ns * r->calibration->dilation_error / r->calibration->dilation;
+    /* A function's own time may be work in C, which no hook slows down: then nothing had to be taken for
+     * that. */
+    double calls_ns = r->total.taken_ns - r->dilated_ns;
     r->total.error_ns =
-        sqrt(square + dilated * dilated) + r->calibration->scale_error * fabs(r->total.taken_ns) + short_ns;
+        sqrt(square) + r->calibration->scale_error * fabs(calls_ns) + fabs(r->dilated_ns) + short_ns;
 }
 
 int tare_overhead_remove(struct tare_profile *profile, const struct tare_capture_info *info,
@@ -311,10 +309,10 @@ static void describe(const struct tare_overhead *overhead, struct tare_buf *buf)
     double left = overhead->recorded_ns - overhead->taken_ns;
     tare_buf_printf(
         buf,
-        "recording took %.3f s, %.0f %% of the run, and is taken off; the %.3f s left are right to "
-        "%.1f %%",
+        "recording took about %.3f s, %.0f %% of the run, and is taken off; the %.3f s left are right to "
+        "about %.0f %%",
         overhead->taken_ns / 1e9, percent(overhead->taken_ns, overhead->recorded_ns), left / 1e9,
-        percent(overhead->error_ns, left));
+        ceil(percent(overhead->error_ns, left)));
 }
 
 int tare_overhead_correct(struct tare_profile *profile, const struct tare_capture_info *info,
