@@ -40,7 +40,7 @@ find "$inside" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec ldd {} + | g
 # The tools' pip unpacks it: the bare interpreter has no zlib to do so itself.
 "$TOOLS/bin/pip" install --quiet --no-deps --no-index --no-compile --target "$bare/target" "$wheel"
 mkdir -p "$inside/lib/$name/site-packages"
-mv "$bare"/target/tare "$bare"/target/tareprof-*.dist-info "$inside/lib/$name/site-packages/"
+mv "$bare"/target/tare "$bare"/target/tareprof.pth "$bare"/target/tareprof-*.dist-info "$inside/lib/$name/site-packages/"
 mv "$bare/target/bin/tare" "$inside/bin/tare"
 remove_tree "$bare/target"
 cp "$ROOT/tests/wheel_smoke.py" "$bare/"
