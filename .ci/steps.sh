@@ -152,7 +152,7 @@ SHIM
 step_python_tests() {
   newest_pythons "$BUILD/pythons"
   PATH=$PATH:$BUILD/pythons
-  TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH NODE_PATH=$CACHE/npm/node_modules \
+  TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH:$TOOLS/bin NODE_PATH=$CACHE/npm/node_modules \
     "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --deselect tests/py/test_rooms.py tests/py
 }
 

@@ -263,8 +263,8 @@ def of_tare(path: str, script: str, parts: list[Any]) -> tuple[dict[str, float],
 
 
 def printed_error(notes: list[str]) -> float:
-    """What tare says of itself: "the 0.2 s left are right to 3.1 %"."""
-    found = [re.search(r"right to ([0-9.]+) %", note) for note in notes]
+    """What tare says of itself: "the 0.2 s left are right to about 4 %"."""
+    found = [re.search(r"right to about ([0-9]+) %", note) for note in notes]
     return max(float(match.group(1)) for match in found if match)
 
 
