@@ -246,6 +246,14 @@ static double settle(struct removal *r)
     return short_ns;
 }
 
+/* A time as it is stored; a damaged capture may claim centuries. */
+static int64_t whole_ns(double ns)
+{
+    if (!(ns > 0))
+        return 0;
+    return ns < 9e18 ? llround(ns) : INT64_MAX;
+}
+
 static void remove_overhead(struct removal *r)
 {
     uint32_t nodes = tare_profile_nodes(r->profile);
@@ -259,7 +267,7 @@ static void remove_overhead(struct removal *r)
     double short_ns = settle(r);
     double square = 0;
     for (uint32_t node = 1; node < nodes; node++) {
-        int64_t now = llround(r->own[node]);
+        int64_t now = whole_ns(r->own[node]);
         tare_profile_add(r->profile, node, r->wall_column,
                          now - tare_profile_values(r->profile, node)[r->wall_column]);
     }
