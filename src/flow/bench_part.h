@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of weighing a model share. Private to bench.c, sweep.c, weigh.c, layering.c, answers.c and
+ * advise.c. */
+#ifndef TARE_FLOW_BENCH_PART_H
+#define TARE_FLOW_BENCH_PART_H
+
+#include "flow/bench.h"
+
+/* One weighing. configs[i] of the run belongs to specs[i]. */
+struct tare_bench {
+    const struct tare_bench_plan *plan;
+    const struct tare_bench_watch *watch;
+    struct tare_arena arena; /* paths, specs */
+    struct tare_run *run;
+    struct tare_worker_spec *specs;
+    size_t specs_count;
+    const char *folder;   /* for profiles and optimised graphs; removed at the end */
+    int64_t deadline_ns;  /* of the whole command, on CLOCK_MONOTONIC */
+    int64_t cpu_total_ns; /* spent in workers so far */
+};
+
+/** Time left until the deadline, 0 when it is over or the user interrupted. */
+int64_t tare_bench_left_ns(const struct tare_bench *bench);
+
+/** Has the user interrupted? */
+bool tare_bench_stopped(const struct tare_bench *bench);
+
+/** Tell the watcher. */
+void tare_bench_say(const struct tare_bench *bench, enum tare_bench_stage stage, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Start a worker for a spec, with the watcher's stop. */
+int tare_bench_worker(const struct tare_bench *bench, const struct tare_worker_spec *spec,
+                      struct tare_worker **ret_worker, struct tare_worker_ready *ret_ready,
+                      struct tare_error *err);
+
+/* Two specs measured in turn, blocks of ABBA, for a proof: the ratio of their medians with bounds. */
+struct tare_bench_duel {
+    struct tare_run_estimate ratio; /* time of a over time of b: above 1, b is faster */
+    int64_t blocks;
+};
+
+/** Measure a against b in fresh processes, interleaved, for at most budget_ns. items scale the times: a call
+ * of each handles so many items. */
+int tare_bench_duel(struct tare_bench *bench, const struct tare_worker_spec *a, double a_items,
+                    const struct tare_worker_spec *b, double b_items, int64_t budget_ns,
+                    struct tare_bench_duel *ret_duel, struct tare_error *err);
+
+int tare_bench_measure(struct tare_bench *bench, struct tare_error *err); /* sweep.c: times */
+int tare_bench_weigh(struct tare_bench *bench, struct tare_error *err);   /* weigh.c: memory, leaks */
+int tare_bench_layers(struct tare_bench *bench, struct tare_error *err);  /* layering.c: nodes, MACs, peaks */
+int tare_bench_answers(struct tare_bench *bench, struct tare_error *err); /* answers.c: accuracy */
+int tare_bench_advise(struct tare_bench *bench, struct tare_error *err);  /* advise.c: findings, advice */
+
+#endif
