@@ -78,6 +78,10 @@ int tare_worker_pid(const struct tare_worker *worker);
 int tare_worker_shape(struct tare_worker *worker, int64_t batch, const struct tare_run_dim *dims,
                       size_t dims_count, struct tare_error *err);
 
+/** Use copies of these inputs from now on, until the next shape: all that the model has, by name. */
+int tare_worker_feed(struct tare_worker *worker, const struct tare_tensor *inputs, size_t count,
+                     struct tare_error *err);
+
 int tare_worker_warm(struct tare_worker *worker, int64_t budget_ns, struct tare_harness_warmup *ret_warmup,
                      struct tare_error *err);
 
