@@ -75,6 +75,45 @@ static void ranks_are_nearest(void)
     CHECK_INT(tare_stats_rank(0.001, 10), 1);
 }
 
+/* Watched while it grows, looked at each time it is half as long again: a fixed 95 % bound misses the median
+ * at some look far more often than one time in twenty, the spending one does not. */
+static void looks_are_paid_for(void)
+{
+    enum { SERIES = 400, MOST = 2000 };
+    static double values[MOST];
+    struct tare_random random;
+    struct tare_error err;
+    int missed = 0, missed_fixed = 0;
+    double spent = 0;
+    tare_random_init(&random, 7);
+    for (int s = 0; s < SERIES; s++) {
+        bool miss = false, miss_fixed = false;
+        size_t look = 0;
+        for (size_t i = 0; i < MOST; i++)
+            values[i] = tare_random_unit(&random);
+        for (size_t n = 20; n <= MOST; n += n / 2) {
+            struct tare_arena arena;
+            struct tare_percentile wide, fixed;
+            struct tare_series series = {.values = values, .count = n};
+            tare_arena_init(&arena, 0);
+            double level = tare_stats_look_level(0.95, ++look);
+            CHECK_INT(tare_stats_percentile_at(&series, 50, level, &arena, &wide, &err), 0);
+            CHECK_INT(tare_stats_percentile_at(&series, 50, 0.95, &arena, &fixed, &err), 0);
+            miss = miss || (wide.has_low && wide.low > 0.5) || (wide.has_high && wide.high < 0.5);
+            miss_fixed =
+                miss_fixed || (fixed.has_low && fixed.low > 0.5) || (fixed.has_high && fixed.high < 0.5);
+            tare_arena_finish(&arena);
+        }
+        missed += miss;
+        missed_fixed += miss_fixed;
+    }
+    CHECK(missed <= SERIES / 20);
+    CHECK(missed_fixed > SERIES / 10);
+    for (size_t look = 1; look < 1000; look++)
+        spent += 1 - tare_stats_look_level(0.95, look);
+    CHECK(spent > 0.0499 && spent <= 0.05);
+}
+
 static void percentiles_say_what_they_need(void)
 {
     static double sorted[6636];
@@ -472,6 +511,7 @@ int main(void)
     RUN(summary_by_hand);
     RUN(sums_keep_small_parts);
     RUN(ranks_are_nearest);
+    RUN(looks_are_paid_for);
     RUN(percentiles_say_what_they_need);
     RUN(fewer_effective_samples_widen);
     RUN(effective_number_sees_dependence);

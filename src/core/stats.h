@@ -100,6 +100,18 @@ int tare_stats_percentiles(const struct tare_series *series, const double *perce
                            struct tare_arena *scratch, struct tare_percentile *ret_percentiles,
                            struct tare_error *err);
 
+/**
+ * The level to ask at look number look, from 1, of a series that is watched while it grows: all the looks
+ * together, however many, miss the truth with a probability of at most 1 - level. Look k spends 1 / (k (k +
+ * 1)) of what may be missed, so looks should be few: at sample counts that grow by a factor.
+ */
+double tare_stats_look_level(double level, size_t look);
+
+/** One percentile of a series, with bounds at a level of the caller's. */
+int tare_stats_percentile_at(const struct tare_series *series, double percent, double level,
+                             struct tare_arena *scratch, struct tare_percentile *ret_percentile,
+                             struct tare_error *err);
+
 /* An estimate and its 95 % bounds (or those of the level asked for). */
 struct tare_interval {
     double estimate;

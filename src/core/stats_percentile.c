@@ -3,8 +3,8 @@
  * Percentiles with bounds from order statistics. B, the number of samples at or below the true percentile, is
  * binomial whatever the distribution, so the l-th smallest lies above the truth only if B < l, and the u-th
  * smallest below it only if B >= u. The bounds are the largest l and the smallest u for which each of these
- * has a probability of at most 2.5 %. With dependent samples the binomial has the effective number of trials,
- * and its ranks are scaled up to the samples at hand, away from the estimate.
+ * has a probability of at most 2.5 % (half of what the level leaves). With dependent samples the binomial has
+ * the effective number of trials, and its ranks are scaled up to the samples at hand, away from the estimate.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "core/stats_detail.h"
 #include "core/stats_special.h"
 
-static const double one_tail = 0.025;
+static const double usual_level = 0.95;
 static const double support_risk = 0.01;
 
 /* percent is a decimal number that a double seldom holds: 7 % of 100 must be 7, not 7.0000000000000009. */
@@ -59,7 +59,7 @@ uint64_t tare_stats_needed(double percent)
 }
 
 /* The largest l with P(B <= l - 1) <= one_tail; 0 if there is none. */
-static uint64_t rank_low(uint64_t n, double p)
+static uint64_t rank_low(uint64_t n, double p, double one_tail)
 {
     uint64_t low = 0, high = n + 1;
     while (high - low > 1) {
@@ -73,7 +73,7 @@ static uint64_t rank_low(uint64_t n, double p)
 }
 
 /* The smallest u with P(B >= u) <= one_tail; n + 1 if there is none. */
-static uint64_t rank_high(uint64_t n, double p)
+static uint64_t rank_high(uint64_t n, double p, double one_tail)
 {
     uint64_t low = 0, high = n + 1;
     while (high - low > 1) {
@@ -86,8 +86,8 @@ static uint64_t rank_high(uint64_t n, double p)
     return high;
 }
 
-int tare_stats_percentile(const double *sorted, size_t count, double percent, double effective,
-                          struct tare_percentile *ret_percentile, struct tare_error *err)
+static int percentile_of(const double *sorted, size_t count, double percent, double effective, double level,
+                         struct tare_percentile *ret_percentile, struct tare_error *err)
 {
     if (!(percent > 0 && percent < 100))
         return tare_fail(err, TARE_E_USAGE, 0, "percentile %g: it must lie between 0 and 100", percent);
@@ -100,7 +100,8 @@ int tare_stats_percentile(const double *sorted, size_t count, double percent, do
 
     double p = percent / 100;
     uint64_t trials = (uint64_t)effective;
-    uint64_t low = rank_low(trials, p), high = rank_high(trials, p);
+    double one_tail = 0.5 * (1 - level);
+    uint64_t low = rank_low(trials, p, one_tail), high = rank_high(trials, p, one_tail);
     double scale = (double)count / (double)trials;
 
     struct tare_percentile result = {
@@ -125,6 +126,31 @@ int tare_stats_percentile(const double *sorted, size_t count, double percent, do
             (uint64_t)fmin(fmax(ceil((double)needed * (double)count / effective) - (double)count, 1), 1e18);
     *ret_percentile = result;
     return 0;
+}
+
+int tare_stats_percentile(const double *sorted, size_t count, double percent, double effective,
+                          struct tare_percentile *ret_percentile, struct tare_error *err)
+{
+    return percentile_of(sorted, count, percent, effective, usual_level, ret_percentile, err);
+}
+
+double tare_stats_look_level(double level, size_t look)
+{
+    double k = look > 0 ? (double)look : 1;
+    return 1 - (1 - level) / (k * (k + 1));
+}
+
+int tare_stats_percentile_at(const struct tare_series *series, double percent, double level,
+                             struct tare_arena *scratch, struct tare_percentile *ret_percentile,
+                             struct tare_error *err)
+{
+    struct tare_ordered ordered;
+    if (!(level > 0 && level < 1))
+        return tare_fail(err, TARE_E_USAGE, 0, "level %g: it must lie between 0 and 1", level);
+    if (tare_stats_order(series, scratch, &ordered, err))
+        return -1;
+    return percentile_of(ordered.sorted, series->count, percent, tare_stats_effective_at(&ordered, percent),
+                         level, ret_percentile, err);
 }
 
 int tare_stats_percentiles(const struct tare_series *series, const double *percents, size_t percent_count,
