@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for an ONNX Runtime library: a good one, or one that crashes, ends the process or hangs while it
- * is loaded. */
+/* Stands in for an ONNX Runtime library: a good one of any version, or one that crashes, ends the process or
+ * hangs while it is loaded. What was asked for is written over the first byte of its interface. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,13 +16,15 @@ const struct fake_base *OrtGetApiBase(void);
 
 static const void *get_api(uint32_t version)
 {
-    (void)version;
-    return NULL;
+    static unsigned char api[1];
+    api[0] = (unsigned char)version;
+    return getenv("TARE_FAKE_ORT_NO_API") ? NULL : api;
 }
 
 static const char *get_version(void)
 {
-    return "1.99.7";
+    const char *version = getenv("TARE_FAKE_ORT_VERSION");
+    return version ? version : "1.99.7";
 }
 
 __attribute__((constructor)) static void at_load(void)

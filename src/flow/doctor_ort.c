@@ -1,165 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which ONNX Runtime a benchmark would use. Loading a library runs its code, so that it happens in a process
- * of its own: a broken one crashes that process only. What was named by hand is never replaced by another
- * one.
+ * of its own: a broken one crashes that process only.
  */
-#include <dlfcn.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/ort_find.h"
+#include "bench/ort_load.h"
 #include "flow/ask.h"
 #include "flow/doctor_part.h"
 
 enum { LOAD_NS = 1500000000 };
 
-/* The first two entries of the runtime's C interface; they have been the same since its first version. */
-struct ort_base {
-    const void *(*get_api)(uint32_t version);
-    const char *(*get_version)(void);
-};
-
-static const char *const system_names[] = {"libonnxruntime.so.1", "libonnxruntime.so", NULL};
-
 /* Writes "version\nfile" or "!reason". */
 static int load(void *context, int fd)
 {
-    const char *const *names = context;
-    void *library = NULL;
-    for (; *names && !library; names++)
-        library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return dprintf(fd, "!%s", dlerror()) < 0;
-    union {
-        void *object;
-        const struct ort_base *(*call)(void);
-    } entry = {.object = dlsym(library, "OrtGetApiBase")};
-    if (!entry.object)
-        return dprintf(fd, "!it has no OrtGetApiBase: not an ONNX Runtime library") < 0;
-    const struct ort_base *base = entry.call();
-    Dl_info info = {0};
-    dladdr(entry.object, &info);
-    return dprintf(fd, "%s\n%s", base->get_version(), info.dli_fname ? info.dli_fname : "") < 0;
+    const struct tare_ort_found *found = context;
+    struct tare_ort ort;
+    struct tare_error err = {0};
+    if (tare_ort_load(found->path, &ort, &err) < 0)
+        return dprintf(fd, "!%s", err.msg) < 0;
+    return dprintf(fd, "%s\n%s", ort.version, ort.path) < 0;
 }
 
-/* False when there is nothing under these names; otherwise ort says what there is. */
-static bool ask_library(struct tare_doctor *doctor, const char *const *names, const char *source)
+/* Fills what the doctor knows about it; what is wrong, as a sentence, or NULL. */
+static const char *ask_library(struct tare_doctor *doctor, struct tare_ort_found *found)
 {
     struct tare_doctor_ort *ort = &doctor->ort;
     struct tare_arena *arena = doctor->arena;
     struct tare_ask ask;
-    union {
-        const char *const *given;
-        void *passed;
-    } words = {.given = names};
-    *ort = (struct tare_doctor_ort){.source = source};
-    if (!tare_ask_start(&ask, load, words.passed))
-        return false;
+    *ort = (struct tare_doctor_ort){.source = found->source, .path = found->path};
+    if (!tare_ask_start(&ask, load, found))
+        return ort->error = "no process could be started to load it";
     tare_ask_wait(&ask, 1, LOAD_NS);
     if (!ask.finished) {
-        ort->path = names[0];
         ort->error = "loading it takes longer than 1.5 s";
     } else if (WIFSIGNALED(ask.status)) {
-        ort->path = names[0];
         ort->error = tare_arena_printf(arena, "loading it crashes (signal %d)", WTERMSIG(ask.status));
     } else if (ask.length == 0) {
-        ort->path = names[0];
         ort->error =
             tare_arena_printf(arena, "loading it ends the process (status %d)", WEXITSTATUS(ask.status));
     } else if (ask.answer[0] == '!') {
-        ort->error = tare_machine_clean(arena, ask.answer + 1);
+        return ort->error = tare_machine_clean(arena, ask.answer + 1);
     } else {
         char *line = strchr(ask.answer, '\n');
         if (line)
             *line++ = '\0';
         ort->version = tare_machine_clean(arena, ask.answer);
-        if (line && *line)
+        if (!ort->path && line)
             ort->path = tare_arena_copy(arena, line);
         if (!ort->version)
             ort->error = "it does not say its version";
     }
-    return true;
+    if (!ort->error)
+        return NULL;
+    if (!ort->path)
+        ort->path = "libonnxruntime.so.1";
+    return tare_arena_printf(arena, "'%s' (%s) does not load: %s", ort->path, ort->source, ort->error);
 }
 
-static void ask_file(struct tare_doctor *doctor, const char *path, const char *source)
+static const char *find(struct tare_doctor *doctor)
 {
-    /* Without a slash the loader would look elsewhere than the user did. */
-    const char *names[] = {strchr(path, '/') ? path : tare_arena_printf(doctor->arena, "./%s", path), NULL};
-    ask_library(doctor, names, source);
-    doctor->ort.path = path;
-}
-
-struct library_file {
-    struct tare_arena *arena;
-    const char *name;
-};
-
-/* libonnxruntime.so.1.31.1 rather than the links that lead to it. */
-static bool library_name(void *context, const char *name)
-{
-    static const char start[] = "libonnxruntime.so";
-    struct library_file *file = context;
-    const char *version = name + sizeof start - 1;
-    bool fits =
-        strncmp(name, start, sizeof start - 1) == 0 && strspn(version, ".0123456789") == strlen(version);
-    if (fits && (!file->name || strlen(name) > strlen(file->name)))
-        file->name = tare_arena_copy(file->arena, name);
-    return true;
-}
-
-static bool ask_folder(struct tare_doctor *doctor, const char *folder, const char *source)
-{
-    struct tare_machine_files files = {.root = "", .arena = doctor->arena};
-    struct library_file file = {.arena = doctor->arena};
-    tare_machine_file_entries(&files, folder, library_name, &file);
-    if (file.name)
-        ask_file(doctor, tare_arena_printf(doctor->arena, "%s/%s", folder, file.name), source);
-    return file.name != NULL;
-}
-
-/* A folder is taken for the library in it, as people give what they have unpacked. */
-static void ask_named(struct tare_doctor *doctor, const char *path, const char *source)
-{
-    struct stat info;
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (folder && (ask_folder(doctor, path, source) ||
-                   ask_folder(doctor, tare_arena_printf(doctor->arena, "%s/lib", path), source)))
-        return;
-    ask_file(doctor, path, source);
-}
-
-static void find(struct tare_doctor *doctor)
-{
-    const char *named = doctor->options->ort, *variable = getenv("TARE_ORT");
-    const char *conda = getenv("CONDA_PREFIX");
-    bool path_seen = false;
-    if (named) {
-        ask_named(doctor, named, "--ort");
-        return;
+    const struct tare_doctor_python *active = doctor->python_count > 0 ? &doctor->pythons[0] : NULL;
+    /* What pyenv and conda merely keep is not what `python` means. */
+    bool kept = active && (strcmp(active->source, "pyenv") == 0 || strcmp(active->source, "conda") == 0);
+    struct tare_ort_place place = {0};
+    struct tare_ort_search search = {.named = doctor->options->ort, .places = &place};
+    struct tare_ort_found found = {0};
+    struct tare_error err = {0};
+    if (active && active->ort && !kept) {
+        place = (struct tare_ort_place){active->ort, active->source};
+        search.count = 1;
     }
-    if (variable && *variable) {
-        ask_named(doctor, variable, "TARE_ORT");
-        return;
-    }
-    for (size_t i = 0; i < doctor->python_count; i++) {
-        const struct tare_doctor_python *python = &doctor->pythons[i];
-        bool on_path = strcmp(python->source, "PATH") == 0;
-        bool kept = strcmp(python->source, "pyenv") == 0 || strcmp(python->source, "conda") == 0;
-        /* Of PATH only the first one is what `python` means. */
-        if (!kept && !(on_path && path_seen) && python->ort &&
-            ask_folder(doctor, python->ort, python->source))
-            return;
-        path_seen |= on_path;
-    }
-    if (conda && *conda &&
-        ask_folder(doctor, tare_arena_printf(doctor->arena, "%s/lib", conda), "CONDA_PREFIX"))
-        return;
-    ask_library(doctor, system_names, "system");
+    if (tare_ort_find(&search, doctor->arena, &found, &err) == 0)
+        return ask_library(doctor, &found);
+    doctor->ort =
+        (struct tare_doctor_ort){.source = found.source, .error = tare_arena_copy(doctor->arena, err.msg)};
+    return doctor->ort.error;
 }
 
 void tare_doctor_check_ort(struct tare_doctor *doctor)
@@ -167,27 +87,26 @@ void tare_doctor_check_ort(struct tare_doctor *doctor)
     const char *why = "`tare bench` runs models on your own ONNX Runtime";
     struct tare_arena *arena = doctor->arena;
     const struct tare_doctor_ort *ort = &doctor->ort;
-    find(doctor);
+    const char *wrong = find(doctor);
     const struct tare_doctor_python *python = NULL;
     for (size_t i = 0; i < doctor->python_count && !python; i++)
         if (doctor->pythons[i].supported)
             python = &doctor->pythons[i];
-    if (ort->version) {
-        tare_doctor_add(doctor, "onnxruntime", TARE_DOCTOR_OK,
-                        tare_arena_printf(arena, "%s (%s) at %s", ort->version, ort->source, ort->path), why,
-                        NULL);
-    } else if (ort->path) {
-        const char *fix = strcmp(ort->source, "--ort") == 0 ? "tare doctor --ort /path/to/libonnxruntime.so"
-                          : strcmp(ort->source, "TARE_ORT") == 0
-                              ? "unset TARE_ORT"
-                              : tare_doctor_install(doctor, python, "--force-reinstall onnxruntime");
+    const char *it =
+        ort->version ? tare_arena_printf(arena, "%s (%s) at %s", ort->version, ort->source, ort->path) : NULL;
+    if (it && tare_ort_header() == 0) {
         tare_doctor_add(
-            doctor, "onnxruntime", TARE_DOCTOR_MISSING,
-            tare_arena_printf(arena, "'%s' (%s) does not load: %s", ort->path, ort->source, ort->error), why,
-            fix);
+            doctor, "onnxruntime", TARE_DOCTOR_DEGRADED,
+            tare_arena_printf(arena, "%s, but this tare was built without the ONNX Runtime header", it), why,
+            "meson configure build -Dort_include=FOLDER");
+    } else if (it) {
+        tare_doctor_add(doctor, "onnxruntime", TARE_DOCTOR_OK, it, why, NULL);
     } else {
-        tare_doctor_add(doctor, "onnxruntime", TARE_DOCTOR_MISSING,
-                        "none in the active Python environment or among the system's libraries", why,
-                        tare_doctor_install(doctor, python, "onnxruntime"));
+        const char *source = ort->source ? ort->source : "";
+        const char *fix = strcmp(source, "--ort") == 0 ? "tare doctor --ort /path/to/libonnxruntime.so"
+                          : strcmp(source, "TARE_ORT") == 0
+                              ? "unset TARE_ORT"
+                              : tare_doctor_install(doctor, python, "--upgrade onnxruntime");
+        tare_doctor_add(doctor, "onnxruntime", TARE_DOCTOR_MISSING, wrong, why, fix);
     }
 }

