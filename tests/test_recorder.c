@@ -149,6 +149,28 @@ static void a_restarted_thread_forgets(void)
     tare_recorder_destroy(recorder);
 }
 
+static void what_comes_before_the_program_is_not_shown(void)
+{
+    struct tare_recorder *recorder = recorder_new(0);
+    struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 12, "MainThread");
+    uint32_t frame = frame_new(recorder, "site");
+    tare_recorder_starting(recorder, true);
+    tare_recorder_enter(thread, frame, NULL, false);
+    for (int begun = 0; begun < 2; begun++) {
+        struct tare_capture_info info = {0};
+        struct tare_profile *profile = read_back(tare_recorder_path(recorder), &info);
+        CHECK(profile != NULL);
+        CHECK_INT(info.starting, !begun);
+        CHECK_INT(info.open_calls, begun);
+        CHECK_INT(sum_of(profile, "site", "calls"), begun);
+        tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
+        tare_recorder_starting(recorder, false);
+    }
+    unlink(tare_recorder_path(recorder));
+    tare_recorder_destroy(recorder);
+}
+
 static void deep_stacks_cross_chunks(void)
 {
     struct tare_recorder *recorder = recorder_new((uint64_t)64 << 20);
@@ -431,6 +453,7 @@ int main(void)
         return 2;
     RUN(counts_and_times_come_back);
     RUN(a_restarted_thread_forgets);
+    RUN(what_comes_before_the_program_is_not_shown);
     RUN(deep_stacks_cross_chunks);
     RUN(no_room_folds_into_truncated);
     RUN(threads_keep_their_own_stacks);

@@ -31,7 +31,9 @@ def start() -> None:
         # A .pth file may be read twice, through two names of one folder.
         if not _core.status()["recording"]:
             cap = int(os.environ.get("TARE_RECORD_CAP", "0"))
-            _core.start(folder, cap, os.environ.get("TARE_RECORD_C", "1") != "0", False, True)
+            c_functions = os.environ.get("TARE_RECORD_C", "1") != "0"
+            # A program that embeds Python gives it no command line, and may never begin a __main__.
+            _core.start(folder, cap, c_functions, False, bool(sys.orig_argv))
     except Exception as why:
         _refuse(folder, why)
     for name in _ours() - before:

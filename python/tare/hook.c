@@ -24,6 +24,9 @@ struct pointer_table {
     size_t count, mask;
 };
 
+/* How far the interpreter is in starting. What it does until the program begins is not kept. */
+enum hook_start { BEGUN, STARTING, RUNNER };
+
 /*
  * The one recording of this process. Global because the interpreter has one profiler per process too, and
  * because a forked child must find it without asking anybody. Changed only while starting, stopping and
@@ -40,8 +43,8 @@ static struct {
     struct pointer_table codes; /* free-threaded builds: frames of code objects, which are kept alive */
     uint64_t unmatched;         /* ends that had no beginning */
     uint64_t skipped;           /* calls ended because an outer one did */
-    bool starting;              /* the interpreter is: what it does until the program begins is not kept */
-    bool calibrating;           /* only `calibrator` records, and into nothing that lasts */
+    enum hook_start starting;
+    bool calibrating; /* only `calibrator` records, and into nothing that lasts */
     pthread_t calibrator;
     struct calibrate_waiting waiting; /* when recording began */
     bool calibrated[2];               /* with and without C functions: it is done once per process */
@@ -229,6 +232,20 @@ static void thread_over(void *memory)
     hook_mine = NULL;
 }
 
+/* A function of that name is called for the first time. A script begins with its module; -m hands over to a
+ * runner, whose search for the module counts if it finds one. */
+static void start_watch(struct tare_recorder_thread *thread, const char *name)
+{
+    if (tare_recorder_depth(thread) == 0 && hook_program_begins(name)) {
+        tare_recorder_thread_restart(thread);
+        hook.starting = RUNNER;
+    }
+    if (hook.starting == RUNNER && strcmp(name, "<module>") == 0) {
+        hook.starting = BEGUN;
+        tare_recorder_starting(hook.recorder, false);
+    }
+}
+
 static uint32_t code_register(PyCodeObject *code)
 {
     PyObject *type, *value, *trace;
@@ -245,11 +262,8 @@ static uint32_t code_register(PyCodeObject *code)
 #endif
     };
     uint32_t made = tare_recorder_frame(hook.recorder, &frame);
-    if (hook.starting && hook_mine && hook_mine->thread && tare_recorder_depth(hook_mine->thread) == 0 &&
-        name && hook_program_begins(name)) {
-        hook.starting = false;
-        tare_recorder_thread_restart(hook_mine->thread);
-    }
+    if (hook.starting && hook_mine && hook_mine->thread && name)
+        start_watch(hook_mine->thread, name);
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
     return made;
@@ -539,7 +553,8 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     keep_calibration(recorder, c_functions);
     hook.waiting = (struct calibrate_waiting){0};
     calibrate_waiting_now(&hook.waiting);
-    hook.starting = starting;
+    hook.starting = starting ? STARTING : BEGUN;
+    tare_recorder_starting(recorder, starting);
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
     hook_generation++;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -235,7 +236,11 @@ static int conclude(struct run *run, struct tare_error *err)
         return status;
     }
     if (tare_captures_read(run->folder, &how, &profile, &captures, &why) < 0) {
-        tare_cmd_warn(run->call, "nothing was recorded: %s", why.msg);
+        bool killed = WIFSIGNALED(run->end.status), seen = captures.damaged + captures.refused > 0;
+        if (killed && !seen)
+            tare_cmd_warn(run->call, "nothing was recorded: the program had not begun");
+        else if (!captures.starting) /* else Python has said itself that there is no such program */
+            tare_cmd_warn(run->call, "nothing was recorded: %s", why.msg);
         leave(run, run->values->keep || captures.damaged);
         return status;
     }

@@ -69,7 +69,7 @@ struct tare_capture_header {
     uint32_t first_text;
     uint32_t first_threads;
     uint32_t first_events; /* kept for the timeline */
-    uint32_t reserved;
+    uint32_t starting; /* 1: the program has not begun, what was recorded is the interpreter's own start */
     uint64_t truncated_calls; /* calls that had no room for a context of their own */
     uint64_t lost_calls;      /* calls that left no trace: their time is their caller's */
 };
@@ -128,7 +128,8 @@ struct tare_capture_info {
     struct tare_capture_counts *counts; /* per node of the profile, as many as it has */
     uint8_t *costs;                     /* per frame of the profile: enum tare_cost */
     int64_t pid, parent_pid;
-    bool ended; /* the writer closed it */
+    bool ended;    /* the writer closed it */
+    bool starting; /* the program had not begun: the profile is empty */
     uint32_t threads;
     uint32_t open_calls; /* closed by the reader at the end of the capture */
     uint64_t truncated_calls;

@@ -461,7 +461,7 @@ static int read_all(struct reading *r, struct tare_capture_info *info, struct ta
     struct tare_profile *profile = r->profile;
     tare_profile_add_column(profile, "calls", "count");
     tare_profile_add_column(profile, "wall", "nanoseconds");
-    int open = any_open(r, err);
+    int open = r->header.starting ? 0 : any_open(r, err);
     if (open < 0)
         return -1;
     if (open)
@@ -473,7 +473,8 @@ static int read_all(struct reading *r, struct tare_capture_info *info, struct ta
     if (!r->first_item)
         return tare_fail_memory(err);
     memset(r->first_item, 0xff, ((size_t)r->chunks + 1) * sizeof *r->first_item);
-    if (read_meta(r, err) < 0 || read_frames(r, err) < 0 || read_threads(r, &info->threads, err) < 0)
+    if (read_meta(r, err) < 0 || read_frames(r, err) < 0 ||
+        (!r->header.starting && read_threads(r, &info->threads, err) < 0))
         return -1;
     if (counts_reach(r, tare_profile_nodes(profile) - 1, err) < 0)
         return -1;
@@ -502,6 +503,7 @@ int tare_capture_read(const void *data, size_t size, const char *name, uint64_t 
     info.pid = r.header.pid;
     info.parent_pid = r.header.parent_pid;
     info.ended = r.header.end_ticks != 0;
+    info.starting = r.header.starting != 0;
     info.open_calls = r.open_calls;
     info.truncated_calls = r.header.truncated_calls;
     info.lost_calls = r.header.lost_calls;

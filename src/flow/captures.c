@@ -172,6 +172,7 @@ static int read_data(struct reading *r, struct tare_in *in, struct tare_buf *dat
     struct tare_capture_process process = {.path = path};
     struct tare_profile *profile = NULL;
     struct tare_error why = {0};
+    int rc = 0;
     if (tare_in_all(in, data, &why) < 0) {
         leave_out(r, &why);
         return 0;
@@ -184,6 +185,11 @@ static int read_data(struct reading *r, struct tare_in *in, struct tare_buf *dat
         leave_out(r, &why);
         return 0;
     }
+    if (process.info.starting && !process.live) {
+        r->found.starting++;
+        tare_profile_note(r->all, "process %" PRId64 " ended before its program began", process.info.pid);
+        goto out;
+    }
     tare_overhead_add(&r->sums.overhead, &overhead);
     process.role = meta_of(profile, "role");
     process.rank = meta_of(profile, "rank");
@@ -194,9 +200,10 @@ static int read_data(struct reading *r, struct tare_in *in, struct tare_buf *dat
     r->sums.truncated += process.info.truncated_calls;
     r->sums.lost += process.info.lost_calls;
     r->found.processes++;
-    int rc = r->options->each ? r->options->each(r->options->context, &process, profile, err) : 0;
+    rc = r->options->each ? r->options->each(r->options->context, &process, profile, err) : 0;
     if (rc == 0)
         rc = tare_profile_merge(r->all, profile, err);
+out:
     tare_profile_destroy(profile);
     tare_capture_info_finish(&process.info);
     return rc;
@@ -279,6 +286,8 @@ static int read_folder(struct reading *r, struct tare_error *err)
     if (rc == 0 && r->found.processes == 0 && r->found.damaged + r->found.refused)
         rc = tare_fail(err, TARE_E_INPUT, 0, "no capture in '%s' can be used: %s", r->folder,
                        tare_profile_note_at(r->all, 0));
+    else if (rc == 0 && r->found.processes == 0 && r->found.starting)
+        rc = tare_fail(err, TARE_E_INPUT, 0, "'%s' holds no calls: the program had not begun", r->folder);
     else if (rc == 0 && r->found.processes == 0)
         rc = tare_fail(err, TARE_E_INPUT, 0, "'%s' is a folder without captures; name a file in it",
                        r->folder);
@@ -327,6 +336,11 @@ int tare_captures_read_one(struct tare_in *in, struct tare_profile **ret_profile
     tare_buf_finish(&data);
     if (rc != 0)
         return -1;
+    if (info.starting) {
+        tare_capture_info_finish(&info);
+        tare_profile_destroy(*ret_profile);
+        return tare_fail(err, TARE_E_INPUT, 0, "'%s' is empty: the program had not begun", tare_in_name(in));
+    }
     note_sums(*ret_profile, &(struct sums){.open = info.open_calls,
                                            .truncated = info.truncated_calls,
                                            .lost = info.lost_calls,

@@ -42,6 +42,7 @@ struct tare_captures {
     size_t live;      /* of them: still running */
     size_t damaged;   /* captures that could not be read */
     size_t refused;   /* processes that could not be recorded */
+    size_t starting;  /* captures of processes whose program had not begun: not counted above */
 };
 
 /** Is it the name of a folder? */

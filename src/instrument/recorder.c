@@ -343,6 +343,11 @@ void tare_recorder_meta(struct tare_recorder *recorder, const char *key, const c
     pthread_mutex_unlock(&recorder->lock);
 }
 
+void tare_recorder_starting(struct tare_recorder *recorder, bool starting)
+{
+    recorder->header->starting = starting;
+}
+
 void recorder_thread_free(struct tare_recorder_thread *thread)
 {
     free(thread->slots);

@@ -59,6 +59,9 @@ const struct tare_clock *tare_recorder_clock(const struct tare_recorder *recorde
 /** Keep something about the process: "command", "rank"... */
 void tare_recorder_meta(struct tare_recorder *recorder, const char *key, const char *value);
 
+/** Say that the program has not begun yet, or that it has now. What is recorded before that is not shown. */
+void tare_recorder_starting(struct tare_recorder *recorder, bool starting);
+
 /** A frame's id, never 0 unless there is no room: then the id of <truncated>. Every call makes a new frame.
  */
 uint32_t tare_recorder_frame(struct tare_recorder *recorder, const struct tare_recorder_frame *frame);

@@ -56,6 +56,7 @@ static int adopt_chunks(struct tare_recorder *recorder, const unsigned char *old
     to->first_meta = from->first_meta;
     to->first_frames = from->first_frames;
     to->first_text = from->first_text;
+    to->starting = from->starting;
     return 0;
 }
 

@@ -122,6 +122,60 @@ def test_it_ends_as_the_program_did_and_has_a_profile(launcher: Launcher, end: s
     assert not launcher.captures()
 
 
+MISSING = {
+    "script": ["missing.py"],
+    "module": ["-m", "missing"],
+    "submodule": ["-m", "missing.part"],
+    "folder": ["empty"],
+    "code": ["-c", "1 +"],
+    "syntax": ["wrong.py"],
+}
+
+
+@pytest.mark.parametrize("what", MISSING)
+def test_a_program_that_never_began_has_no_profile(launcher: Launcher, what: str) -> None:
+    (launcher.folder / "empty").mkdir()
+    launcher.script("def f(:", "wrong.py")
+    plain, recorded = launcher.plain(*MISSING[what]), launcher.recorded(*MISSING[what])
+    table = launcher.finish(launcher.tare(*MISSING[what]))
+    assert plain.returncode == recorded.returncode == table.returncode != 0
+    for done in (recorded, table):
+        assert done.stdout == ""
+        first, _, rest = done.stderr.partition("\n")
+        assert first.startswith("tare run: Python ")
+        assert rest == plain.stderr, "nothing but what Python says"
+    assert not (launcher.folder / "result.prof").exists()
+    assert not launcher.captures()
+
+
+def test_killed_before_the_program_began(launcher: Launcher) -> None:
+    code = """
+        import os, signal
+        if "TARE_RECORD" in os.environ and os.path.exists("now"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    launcher.script(code, "sitecustomize.py")
+    env = {"PYTHONPATH": str(launcher.folder)}
+    assert "(f)" in launcher.finish(launcher.tare("-c", "def f(): pass\nf()"), env=env).stdout
+    (launcher.folder / "now").touch()
+    done = launcher.finish(launcher.tare("--keep", "-c", "pass"), env=env)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGKILL, "")
+    assert "nothing was recorded: the program had not begun" in done.stderr
+    (folder,) = launcher.captures()
+    for target in (folder, *folder.iterdir()):
+        shown = launcher.report(target)
+        assert (shown.returncode, shown.stdout) == (2, "")
+        assert "the program had not begun" in shown.stderr
+    # Another process of the same run is shown, and this one named.
+    code = f"import subprocess; subprocess.run([{str(launcher.python)!r}, '-c', 'pass'])"
+    (launcher.folder / "now").unlink()
+    outer = f"open('now', 'w')\n{code}\ndef outer(): pass\nouter()"
+    done = launcher.finish(launcher.tare("-c", outer), env=env)
+    assert "(outer)" in done.stdout
+    assert "sitecustomize" not in done.stdout
+    assert "ended before its program began" in done.stderr
+
+
 def test_a_replaced_image_goes_on_recording(launcher: Launcher) -> None:
     launcher.script(
         """
