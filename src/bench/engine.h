@@ -78,6 +78,9 @@ struct tare_engine {
 extern const struct tare_engine_kind tare_engine_ort;
 extern const struct tare_engine_kind tare_engine_fake;
 
+/** The kind of that name, "onnxruntime" or "fake"; NULL for none. */
+const struct tare_engine_kind *tare_engine_find(const char *name);
+
 /** "off", "basic", "extended", "all"; NULL for none of them. */
 const char *tare_graph_level_name(enum tare_graph_level level);
 

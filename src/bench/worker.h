@@ -71,6 +71,9 @@ int tare_worker_open(const struct tare_worker_start *start, const struct tare_wo
                      struct tare_worker **ret_worker, struct tare_worker_ready *ret_ready,
                      struct tare_error *err);
 
+/** Did its process end, or must it be ended? Then every call fails, and only closing it is left. */
+bool tare_worker_dead(const struct tare_worker *worker);
+
 /** Its process id. */
 int tare_worker_pid(const struct tare_worker *worker);
 
@@ -82,6 +85,11 @@ int tare_worker_shape(struct tare_worker *worker, int64_t batch, const struct ta
 int tare_worker_feed(struct tare_worker *worker, const struct tare_tensor *inputs, size_t count,
                      struct tare_error *err);
 
+/** Use copies of these inputs from now on. */
+int tare_worker_feed(struct tare_worker *worker, const struct tare_tensor *inputs, size_t count,
+                     struct tare_error *err);
+
+/** Make a call of the current shape so often that it is warm; at most budget_ns. */
 int tare_worker_warm(struct tare_worker *worker, int64_t budget_ns, struct tare_harness_warmup *ret_warmup,
                      struct tare_error *err);
 
@@ -109,7 +117,10 @@ bool tare_worker_idle(const struct tare_worker *worker, int64_t wait_ns);
 /** End it; NULL is allowed. Never hangs: a worker that does not go is killed. */
 void tare_worker_close(struct tare_worker *worker);
 
-/** The worker's own main, on the socket it was given. Returns the exit status. */
+/* Where a worker finds its socket. */
+enum { TARE_WORKER_DESCRIPTOR = 3 };
+
+/** The worker's own main, on the socket it was given. Returns only, with -1, if that is none. */
 int tare_worker_main(int socket);
 
 #endif

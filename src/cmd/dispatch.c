@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/suggest.h"
+#include "bench/worker.h"
 #include "cmd/cmd.h"
 
 /* Every command, in the order in which help lists them. A new one: its file, its declaration in cmd.h, and a
@@ -247,6 +248,11 @@ int tare_main(int argc, char **argv)
     struct sigaction before, ignore = {.sa_handler = SIG_IGN};
     struct tare_arena arena;
     struct tare_out out;
+    /* A part of ourselves, started again by ourselves: nothing that a user types. */
+    if (argc == 2 && strcmp(argv[1], ".worker") == 0 && tare_worker_main(TARE_WORKER_DESCRIPTOR) < 0) {
+        complain("", "'.worker' is for tare itself: use 'tare bench'");
+        return TARE_EXIT_FAILED;
+    }
     occupy_standard_descriptors();
     /* A reader that goes away must not kill us between two writes: it is an error like any other. */
     sigaction(SIGPIPE, &ignore, &before);
