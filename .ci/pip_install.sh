@@ -31,10 +31,10 @@ cd "$work"
 export PATH="$work/venv/bin:$PATH"
 python source/tests/wheel_smoke.py
 # What differs from one interpreter to the next is tested on each.
-pip install --quiet pytest
+pip install --quiet pytest toolz
 cd source/tests/py
 TARE_BIN=$work/venv/bin/tare python -m pytest -q -p no:cacheprovider \
-  test_hooks.py test_package.py test_profile_api.py test_profile_files.py \
+  test_answers.py test_hooks.py test_package.py test_profile_api.py test_profile_files.py \
   test_profile_random.py test_profile_settings.py test_run.py test_run_processes.py
 INSTALL
 
