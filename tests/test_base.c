@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/sha256.h"
 #include "check.h"
 
 static void error_keeps_message(void)
@@ -77,6 +78,33 @@ static void buf_grows_to_its_cap(void)
     tare_buf_finish(&buf);
 }
 
+/* The examples of FIPS 180-4, and a million bytes given in pieces of every length. */
+static void sha256_is_the_standard_one(void)
+{
+    struct tare_sha256 sha;
+    char text[TARE_SHA256_TEXT], many[997];
+    tare_sha256_init(&sha);
+    tare_sha256_end(&sha, text);
+    CHECK_TEXT(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    tare_sha256_init(&sha);
+    tare_sha256_add(&sha, "abc", 3);
+    tare_sha256_end(&sha, text);
+    CHECK_TEXT(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    tare_sha256_init(&sha);
+    tare_sha256_add(&sha, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56);
+    tare_sha256_end(&sha, text);
+    CHECK_TEXT(text, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    memset(many, 'a', sizeof many);
+    tare_sha256_init(&sha);
+    for (size_t left = 1000000, size = 1; left > 0; size = size % sizeof many + 1) {
+        size_t part = left < size ? left : size;
+        tare_sha256_add(&sha, many, part);
+        left -= part;
+    }
+    tare_sha256_end(&sha, text);
+    CHECK_TEXT(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
 int main(void)
 {
     RUN(error_keeps_message);
@@ -84,5 +112,6 @@ int main(void)
     RUN(error_is_one_printable_line);
     RUN(arena_is_zeroed_and_capped);
     RUN(buf_grows_to_its_cap);
+    RUN(sha256_is_the_standard_one);
     return check_done();
 }
