@@ -88,6 +88,7 @@ void tare_cmd_warn(const struct tare_cmd_call *call, const char *fmt, ...)
 /** The commands that exist, ended by NULL, in the order in which help lists them. */
 extern const struct tare_cmd *const tare_cmds[];
 
+extern const struct tare_cmd tare_cmd_bench;
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
 extern const struct tare_cmd tare_cmd_report;

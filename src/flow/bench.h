@@ -54,6 +54,8 @@ struct tare_bench_plan {
     int64_t runs, warmup_runs;
     int64_t duration_ns, time_ns; /* per configuration; the whole command */
     int64_t processes;            /* per configuration; 0 is 1 */
+    int64_t memory_bytes;         /* most that all processes together may hold; 0: what the machine has */
+    const char *python; /* whose tools make models of other precisions; NULL: the one that is found */
     bool no_memory, no_layers, no_answers, no_advice;
     bool reversed; /* the sweep's order turned round: a control */
 };

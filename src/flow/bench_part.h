@@ -14,12 +14,12 @@ struct tare_bench {
     struct tare_run *run;
     struct tare_worker_spec *specs;
     size_t specs_count;
-    const char *folder;   /* for profiles and optimised graphs; removed at the end */
-    int64_t deadline_ns;  /* of the whole command, on CLOCK_MONOTONIC */
-    int64_t cpu_total_ns; /* spent in workers so far */
+    const char *folder;       /* for profiles and optimised graphs; removed at the end */
+    int64_t start_ns, end_ns; /* of the whole command, on CLOCK_MONOTONIC */
+    int64_t deadline_ns;      /* of the part that is running now: it leaves the rest to those after it */
 };
 
-/** Time left until the deadline, 0 when it is over or the user interrupted. */
+/** Time left for the part that is running, 0 when it is over or the user interrupted. */
 int64_t tare_bench_left_ns(const struct tare_bench *bench);
 
 /** Has the user interrupted? */
@@ -28,6 +28,18 @@ bool tare_bench_stopped(const struct tare_bench *bench);
 /** Tell the watcher. */
 void tare_bench_say(const struct tare_bench *bench, enum tare_bench_stage stage, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/** Add a sentence to the run's notes. */
+void tare_bench_note(struct tare_bench *bench, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/** Make configurations and specs of the plan's lists; what is not given becomes a default, and is noted. */
+int tare_bench_expand(struct tare_bench *bench, struct tare_error *err);
+
+/** Bytes that a process holds; -1 when it is gone. */
+int64_t tare_bench_resident(int pid);
+
+/** Bytes that may be had on this machine and in this control group; -1 when nothing says so. */
+int64_t tare_bench_available(void);
 
 /** Start a worker for a spec, with the watcher's stop. */
 int tare_bench_worker(const struct tare_bench *bench, const struct tare_worker_spec *spec,
