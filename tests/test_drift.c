@@ -146,22 +146,43 @@ static void refusals(void)
     CHECK_INT(drift.values, 0);
 }
 
-static void slices(void)
+static void parts(void)
 {
     float a[] = {0, 1, 2, 3, 4, 5};
-    struct tare_tensor x = floats(a, 2, 3, 2), slice;
+    struct tare_tensor x = floats(a, 2, 3, 2), part;
+    struct tare_arena arena;
     struct tare_error err;
-    CHECK_INT(tare_drift_slice(&x, 1, 2, &slice, &err), 0);
-    CHECK_INT(slice.dims[0], 2);
-    CHECK_INT(slice.bytes, 4 * sizeof *a);
-    CHECK_REAL(tare_tensor_get(&slice, 0), 2, 0);
-    CHECK_INT(tare_drift_slice(&x, 2, 2, &slice, &err), -1);
-    CHECK_INT(tare_drift_slice(&x, -1, 1, &slice, &err), -1);
-    CHECK_INT(tare_drift_slice(&x, 1, INT64_MAX, &slice, &err), -1);
-    struct tare_tensor scalar = {.element = TARE_ELEMENT_F32, .data = a, .bytes = 4};
-    CHECK_INT(tare_drift_slice(&scalar, 0, 1, &slice, &err), -1);
+    tare_arena_init(&arena, 0);
+    CHECK_INT(tare_drift_take(&x, 0, 1, 2, &arena, &part, &err), 0);
+    CHECK_INT(part.dims[0], 2);
+    CHECK_INT(part.bytes, 4 * sizeof *a);
+    CHECK_REAL(tare_tensor_get(&part, 0), 2, 0);
+    CHECK_REAL(tare_tensor_get(&part, 3), 5, 0);
+    /* Of a recurrent state the second axis is the batch. */
+    CHECK_INT(tare_drift_take(&x, 1, 1, 1, &arena, &part, &err), 0);
+    CHECK_INT(part.dims[0], 3);
+    CHECK_INT(part.dims[1], 1);
+    CHECK_REAL(tare_tensor_get(&part, 0), 1, 0);
+    CHECK_REAL(tare_tensor_get(&part, 2), 5, 0);
+    CHECK_INT(tare_drift_take(&x, 0, 2, 2, &arena, &part, &err), -1);
+    CHECK_INT(tare_drift_take(&x, 0, -1, 1, &arena, &part, &err), -1);
+    CHECK_INT(tare_drift_take(&x, 0, 1, INT64_MAX, &arena, &part, &err), -1);
+    CHECK_INT(tare_drift_take(&x, 2, 0, 1, &arena, &part, &err), -1);
     CHECK_INT(tare_drift_top1(&x, 0, 6), 5);
     CHECK_INT(tare_drift_top1(&x, 0, 0), -1);
+    tare_arena_finish(&arena);
+}
+
+static void batch_axes(void)
+{
+    struct tare_tensor one = {.rank = 3, .dims = {2, 1, 64}}, many = {.rank = 3, .dims = {2, 8, 64}};
+    CHECK_INT(tare_drift_batch_axis(&one, &many, 8), 1);
+    CHECK_INT(tare_drift_batch_axis(&one, &many, 4), -1);
+    CHECK_INT(tare_drift_batch_axis(&many, &many, 8), -1);
+    many.dims[2] = 65;
+    CHECK_INT(tare_drift_batch_axis(&one, &many, 8), -1);
+    many.rank = 2;
+    CHECK_INT(tare_drift_batch_axis(&one, &many, 8), -1);
 }
 
 int main(void)
@@ -173,6 +194,7 @@ int main(void)
     RUN(not_numbers);
     RUN(whole_numbers);
     RUN(refusals);
-    RUN(slices);
+    RUN(parts);
+    RUN(batch_axes);
     return check_done();
 }

@@ -173,24 +173,49 @@ int tare_drift_add(struct tare_drift *drift, const struct tare_tensor *reference
     return 0;
 }
 
-int tare_drift_slice(const struct tare_tensor *tensor, int64_t first, int64_t count,
-                     struct tare_tensor *ret_slice, struct tare_error *err)
+int tare_drift_batch_axis(const struct tare_tensor *one, const struct tare_tensor *many, int64_t batch)
+{
+    int axis = -1;
+    if (one->rank != many->rank)
+        return -1;
+    for (size_t i = 0; i < one->rank; i++) {
+        if (one->dims[i] == many->dims[i])
+            continue;
+        if (axis >= 0 || one->dims[i] != 1 || many->dims[i] != batch)
+            return -1;
+        axis = (int)i;
+    }
+    return axis;
+}
+
+int tare_drift_take(const struct tare_tensor *tensor, size_t axis, int64_t first, int64_t count,
+                    struct tare_arena *arena, struct tare_tensor *ret_part, struct tare_error *err)
 {
     const char *name = tensor->name ? tensor->name : "a tensor";
-    if (tensor->rank == 0 || first < 0 || count < 0 || first > tensor->dims[0] ||
-        count > tensor->dims[0] - first)
+    if (axis >= tensor->rank || first < 0 || count < 0 || first > tensor->dims[axis] ||
+        count > tensor->dims[axis] - first)
         return tare_fail(err, TARE_E_INPUT, 0, "'%s' has no %lld samples from %lld on", name,
                          (long long)count, (long long)first);
-    struct tare_tensor slice = *tensor;
-    size_t bytes = 0;
-    slice.dims[0] = count;
-    if (tare_shape_bytes(tensor->element, slice.dims, slice.rank, &bytes, err) < 0)
+    if (tare_element_bits(tensor->element) % 8 != 0 || tare_element_bits(tensor->element) == 0)
+        return tare_fail(err, TARE_E_UNSUPPORTED, 0, "'%s' is of type %s and cannot be cut into samples",
+                         name, tare_element_name(tensor->element));
+    struct tare_tensor part = *tensor;
+    size_t bytes = 0, inner = tare_element_bits(tensor->element) / 8, outer = 1;
+    part.dims[axis] = count;
+    if (tare_shape_bytes(tensor->element, part.dims, part.rank, &bytes, err) < 0)
         return -1;
-    size_t each = tensor->dims[0] > 0 ? tensor->bytes / (size_t)tensor->dims[0] : 0;
-    if (each * (size_t)count != bytes)
-        return tare_fail(err, TARE_E_UNSUPPORTED, 0, "'%s' is packed and cannot be cut into samples", name);
-    slice.data = (char *)tensor->data + each * (size_t)first;
-    slice.bytes = bytes;
-    *ret_slice = slice;
+    for (size_t i = 0; i < axis; i++)
+        outer *= (size_t)tensor->dims[i];
+    for (size_t i = axis + 1; i < tensor->rank; i++)
+        inner *= (size_t)tensor->dims[i];
+    part.data = tare_arena_alloc(arena, bytes ? bytes : 1);
+    part.bytes = bytes;
+    if (!part.data)
+        return tare_fail_memory(err);
+    size_t row = inner * (size_t)tensor->dims[axis], taken = inner * (size_t)count;
+    for (size_t i = 0; taken > 0 && i < outer; i++)
+        memcpy((char *)part.data + i * taken, (const char *)tensor->data + i * row + inner * (size_t)first,
+               taken);
+    *ret_part = part;
     return 0;
 }

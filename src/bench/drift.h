@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "bench/tensor.h"
 
@@ -38,10 +39,13 @@ void tare_drift_init(struct tare_drift *drift);
 int tare_drift_add(struct tare_drift *drift, const struct tare_tensor *reference,
                    const struct tare_tensor *tensor, int64_t samples, struct tare_error *err);
 
-/** Samples first to first + count of a tensor whose first dimension is the batch: a view on the same bytes.
- */
-int tare_drift_slice(const struct tare_tensor *tensor, int64_t first, int64_t count,
-                     struct tare_tensor *ret_slice, struct tare_error *err);
+/** The axis along which a tensor made for one sample and the same made for a batch differ: 1 there, batch
+ * here, and equal elsewhere. -1: there is none, or more than one. */
+int tare_drift_batch_axis(const struct tare_tensor *one, const struct tare_tensor *many, int64_t batch);
+
+/** Samples first to first + count along an axis, copied into the arena. */
+int tare_drift_take(const struct tare_tensor *tensor, size_t axis, int64_t first, int64_t count,
+                    struct tare_arena *arena, struct tare_tensor *ret_part, struct tare_error *err);
 
 /** Units in the last place between two floats; INT64_MAX when one is NaN. */
 int64_t tare_drift_ulp32(float a, float b);

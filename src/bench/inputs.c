@@ -7,9 +7,9 @@
 #include "bench/inputs_impl.h"
 #include "bench/npz.h"
 
-/* The file's arrays, matched with the model's inputs. */
+/* The arrays of the file or the caller, matched with the model's inputs. */
 struct given {
-    struct tare_tensor *tensors; /* one per input; data NULL where the file has none */
+    struct tare_tensor *tensors; /* one per input; data NULL where there is none */
     struct tare_tensor labels;
     int64_t samples;
 };
@@ -37,8 +37,8 @@ static int match(struct tare_inputs_plan *plan, const char *path, struct tare_te
     }
     for (size_t i = 0; i < plan->inputs_count; i++) {
         struct tare_input_plan *input = &plan->inputs[i];
-        /* A bare .npy has no name: it is the first input. */
-        if (strcmp(tensor.name, input->value->name) != 0 && *tensor.name)
+        /* A bare .npy has no name: it is the first input that has no array yet. */
+        if (*tensor.name ? strcmp(tensor.name, input->value->name) != 0 : input->given != NULL)
             continue;
         given->tensors[i] = tensor;
         input->given = &given->tensors[i];
@@ -61,9 +61,6 @@ static int read_file(struct tare_inputs_plan *plan, const char *path, struct giv
 {
     struct tare_npz *npz = NULL;
     int rc = -1;
-    given->tensors = tare_arena_array(plan->arena, plan->inputs_count, sizeof *given->tensors);
-    if (!given->tensors)
-        return tare_arena_check(plan->arena, err);
     if (tare_npz_open(path, &npz, err) < 0)
         return -1;
     for (size_t i = 0; i < tare_npz_count(npz); i++) {
@@ -79,6 +76,23 @@ static int read_file(struct tare_inputs_plan *plan, const char *path, struct giv
 out:
     tare_npz_close(npz);
     return rc;
+}
+
+static int take_given(struct tare_inputs_plan *plan, const struct tare_inputs_ask *ask, struct given *given,
+                      struct tare_error *err)
+{
+    given->tensors = tare_arena_array(plan->arena, plan->inputs_count, sizeof *given->tensors);
+    if (!given->tensors)
+        return tare_arena_check(plan->arena, err);
+    if (ask->path && read_file(plan, ask->path, given, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ask->given_count; i++) {
+        struct tare_tensor tensor = ask->given[i];
+        tensor.name = tensor.name ? tensor.name : "";
+        if (match(plan, "input_data", tensor, given, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Samples first, first+1... of from, into to, which has as many as it has; from its start again at its end.
@@ -118,6 +132,10 @@ static int make_tensor(const struct tare_inputs_plan *plan, const struct tare_in
         return tare_fail(err, inner.code, 0, "input '%.80s' cannot be made: %s", value->name, inner.msg);
     if (!with_data)
         return 0;
+    if (input->given && first == 0 && input->given->bytes == tensor->bytes) {
+        tensor->data = input->given->data;
+        return 0;
+    }
     tensor->data = tare_arena_alloc(plan->arena, tensor->bytes);
     if (!tensor->data)
         return tare_fail(err, TARE_E_MEMORY, 0, "there is no memory for input '%.80s' of %zu bytes",
@@ -157,8 +175,7 @@ static int build(const struct tare_model *model, const struct tare_inputs_ask *a
 {
     struct tare_inputs_plan plan;
     struct given given = {0};
-    if (tare_inputs_look(model, arena, &plan, err) < 0 ||
-        (ask->path && read_file(&plan, ask->path, &given, err) < 0) ||
+    if (tare_inputs_look(model, arena, &plan, err) < 0 || take_given(&plan, ask, &given, err) < 0 ||
         tare_inputs_settle(&plan, ask, err) < 0)
         return -1;
     struct tare_inputs inputs = {.count = plan.inputs_count, .batch = plan.batch, .samples = given.samples};

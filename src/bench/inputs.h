@@ -29,6 +29,9 @@ struct tare_inputs_ask {
     size_t dims_count;
     const char *path; /* .npz; NULL: all are made up. Those that the file lacks are made up too */
     int64_t first;    /* begin with this sample, not with sample 0 */
+    /* Arrays that the caller has, used as they are; without a name they are the model's inputs in order. */
+    const struct tare_tensor *given;
+    size_t given_count;
 };
 
 /* All in the arena that was given. */
