@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bench/inputs.h"
 #include "core/stats_random.h"
 
 /* A fake takes any input: one of floats, of shape batch x dimensions. */
@@ -30,15 +31,33 @@ static int make_fake(const struct tare_worker_spec *spec, struct tare_arena *are
     return 0;
 }
 
+static int make_from_model(const struct tare_worker_spec *spec, struct tare_arena *arena,
+                           struct tare_inputs *inputs, struct tare_error *err)
+{
+    struct tare_model *model = NULL;
+    struct tare_inputs_ask ask = {
+        .batch = spec->batch, .dims = spec->dims, .dims_count = spec->dims_count, .path = spec->inputs_path};
+    if (tare_model_open(spec->model_path, &model, err))
+        return -1;
+    int status = tare_inputs_make(model, &ask, arena, inputs, err);
+    /* Texts may point into the model. */
+    for (size_t i = 0; !status && i < inputs->count; i++)
+        inputs->tensors[i].name = tare_arena_copy(arena, inputs->tensors[i].name);
+    tare_model_close(model);
+    return status ? -1 : tare_arena_check(arena, err);
+}
+
 int tare_worker_make_inputs(const struct tare_worker_spec *spec, struct tare_arena *arena,
                             struct tare_tensor **ret_inputs, size_t *ret_count, struct tare_error *err)
 {
+    struct tare_inputs inputs = {0};
     struct tare_tensor *input = tare_arena_alloc(arena, sizeof *input);
+    bool fake = strcmp(spec->engine, tare_engine_fake.name) == 0;
     if (!input)
         return tare_fail_memory(err);
-    if (make_fake(spec, arena, input, err))
+    if (fake ? make_fake(spec, arena, input, err) : make_from_model(spec, arena, &inputs, err))
         return -1;
-    *ret_inputs = input;
-    *ret_count = 1;
+    *ret_inputs = fake ? input : inputs.tensors;
+    *ret_count = fake ? 1 : inputs.count;
     return 0;
 }
