@@ -14,6 +14,7 @@ struct tare_bench {
     struct tare_run *run;
     struct tare_worker_spec *specs;
     size_t specs_count;
+    const char *library;      /* the runtime that was found; NULL for engines that need none */
     const char *folder;       /* for profiles and optimised graphs; removed at the end */
     int64_t start_ns, end_ns; /* of the whole command, on CLOCK_MONOTONIC */
     int64_t deadline_ns;      /* of the part that is running now: it leaves the rest to those after it */

@@ -6,6 +6,7 @@
 
 #include "bench/inputs.h"
 #include "flow/bench_model.h"
+#include "flow/ort_locate.h"
 
 /* More are a mistake, and would each get too little time. */
 enum { CONFIGS_MOST = 512 };
@@ -194,7 +195,7 @@ static int add_model(struct tare_bench *bench, const struct tare_bench_model *mo
             .model_path = model->path,
             .inputs_path = plan->inputs_path,
             .dims_count = plan->dims_count,
-            .options = {.library = plan->library},
+            .options = {.library = bench->library},
         };
         spec.batch = lists->batches[rest % lists->batches_count];
         rest /= lists->batches_count;
@@ -212,12 +213,27 @@ static int add_model(struct tare_bench *bench, const struct tare_bench_model *mo
     return 0;
 }
 
+/* Every worker uses the same library, found once. */
+static int find_library(struct tare_bench *bench, struct tare_error *err)
+{
+    const char *engine = bench->plan->engine;
+    struct tare_ort_found found;
+    bench->library = bench->plan->library;
+    if (engine && strcmp(engine, "onnxruntime") != 0)
+        return 0;
+    if (tare_ort_locate(bench->plan->library, &bench->arena, &found, err))
+        return -1;
+    bench->library = found.path;
+    return 0;
+}
+
 int tare_bench_expand(struct tare_bench *bench, struct tare_error *err)
 {
     struct tare_bench_models models = {0};
     struct lists lists;
     int rc = -1;
-    if (tare_bench_models_open(bench, &models, err) || fill(bench, &models, &lists, err))
+    if (tare_bench_models_open(bench, &models, err) || find_library(bench, err) ||
+        fill(bench, &models, &lists, err))
         goto out;
     bench->specs = tare_arena_array(&bench->arena, CONFIGS_MOST, sizeof *bench->specs);
     if (!bench->specs) {
