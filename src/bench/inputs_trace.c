@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "bench/inputs_impl.h"
+#include "bench/model_uses.h"
 
-enum { STEPS_MAX = 20000, DEPTH_MAX = 64, DIMS_MAX = 16 };
+enum { STEPS_MAX = 20000, DEPTH_MAX = 64, FUNCTIONS_MAX = 16, DIMS_MAX = 16 };
 
 struct walk {
     const struct tare_model *model;
+    struct tare_model_uses *uses;
     int64_t bound; /* 0: none yet */
     int steps;
 };
@@ -107,7 +109,7 @@ static bool shift_of(const struct tare_model_graph *graph, const struct tare_mod
     return true;
 }
 
-static void follow(struct walk *walk, const struct tare_model_graph *graph, const char *name, int depth);
+static void follow(struct walk *walk, const char *name, int depth);
 
 static const struct tare_model_function *function_of(const struct tare_model *model,
                                                      const struct tare_model_node *node)
@@ -117,6 +119,23 @@ static const struct tare_model_function *function_of(const struct tare_model *mo
             strcmp(model->functions[i].domain, node->domain) == 0)
             return &model->functions[i];
     return NULL;
+}
+
+/* A node that calls one of the model's own functions: the walk goes on inside. */
+static void reach_function(struct walk *walk, const struct tare_model_node *node, size_t input, int depth)
+{
+    const struct tare_model_function *function = function_of(walk->model, node);
+    struct walk inner = {.model = walk->model};
+    if (!function || input >= function->graph.inputs_count || depth >= FUNCTIONS_MAX ||
+        tare_model_uses_create(&function->graph, &inner.uses, NULL) < 0)
+        return;
+    /* Looking through it costs as many steps as it has nodes. */
+    size_t nodes = function->graph.nodes_count;
+    inner.steps = walk->steps + (int)(nodes < STEPS_MAX ? nodes : STEPS_MAX);
+    follow(&inner, function->graph.inputs[input].name, depth + 1);
+    tare_model_uses_destroy(inner.uses);
+    walk->steps = inner.steps;
+    bound_by(walk, inner.bound);
 }
 
 /* The value is this input of this node. */
@@ -140,42 +159,35 @@ static void reach(struct walk *walk, const struct tare_model_graph *graph, const
     int64_t shift;
     if (passes_on(node, input)) {
         for (size_t i = 0; i < node->outputs_count; i++)
-            follow(walk, graph, node->outputs[i], depth + 1);
+            follow(walk, node->outputs[i], depth + 1);
     } else if (shift_of(graph, node, input, &shift) && node->outputs_count) {
-        struct walk inner = {.model = walk->model, .steps = walk->steps};
-        follow(&inner, graph, node->outputs[0], depth + 1);
+        struct walk inner = {.model = walk->model, .uses = walk->uses, .steps = walk->steps};
+        follow(&inner, node->outputs[0], depth + 1);
         walk->steps = inner.steps;
         bound_by(walk, inner.bound > shift ? inner.bound - shift : 0);
     } else {
-        const struct tare_model_function *function = function_of(walk->model, node);
-        if (function && input < function->graph.inputs_count)
-            follow(walk, &function->graph, function->graph.inputs[input].name, depth + 1);
+        reach_function(walk, node, input, depth);
     }
 }
 
-/* Every use of a name in a graph and in what is nested in it. */
-static void follow(struct walk *walk, const struct tare_model_graph *graph, const char *name, int depth)
+/* Every use of a value. */
+static void follow(struct walk *walk, const char *name, int depth)
 {
     if (depth > DEPTH_MAX || *name == '\0')
         return;
-    for (size_t i = 0; i < graph->nodes_count; i++) {
-        const struct tare_model_node *node = &graph->nodes[i];
-        if (walk->steps > STEPS_MAX)
+    for (const struct tare_model_use *use = tare_model_uses_of(walk->uses, name); use; use = use->next) {
+        if (walk->steps++ > STEPS_MAX)
             return;
-        for (size_t k = 0; k < node->inputs_count; k++)
-            if (strcmp(node->inputs[k], name) == 0) {
-                walk->steps++;
-                reach(walk, graph, node, k, depth);
-            }
-        for (size_t k = 0; k < node->attributes_count; k++)
-            for (size_t j = 0; node->attributes[k].graphs && j < node->attributes[k].count; j++)
-                follow(walk, &node->attributes[k].graphs[j], name, depth + 1);
+        reach(walk, use->graph, use->node, use->input, depth);
     }
 }
 
 int64_t tare_inputs_id_bound(const struct tare_model *model, const char *name)
 {
     struct walk walk = {.model = model};
-    follow(&walk, &model->graph, name, 0);
+    if (tare_model_uses_create(&model->graph, &walk.uses, NULL) < 0)
+        return 0;
+    follow(&walk, name, 0);
+    tare_model_uses_destroy(walk.uses);
     return walk.bound;
 }
