@@ -19,6 +19,7 @@ trap 'remove_tree "$work"' EXIT
 mkdir "$work/source" "$work/wheelhouse"
 git -C "$ROOT" ls-files -z | (cd "$ROOT" && tar --null -T - -c) | tar -x -C "$work/source"
 cp "$CACHE"/wheelhouse/*.whl "$work/wheelhouse"
+cp -r "$CACHE/ort_header/include" "$work/ort_include"
 
 cat >"$work/install.sh" <<'INSTALL'
 set -eu
@@ -26,7 +27,7 @@ work=$1 python=$2
 export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1 CCACHE_DIR="${CCACHE_DIR:-/var/cache/ccache}"
 "$python" -m venv "$work/venv"
 export PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/wheelhouse" PIP_DISABLE_PIP_VERSION_CHECK=1
-"$work/venv/bin/pip" install "$work/source"
+"$work/venv/bin/pip" install -Csetup-args="-Dort_include=$work/ort_include" "$work/source"
 cd "$work"
 export PATH="$work/venv/bin:$PATH"
 python source/tests/wheel_smoke.py

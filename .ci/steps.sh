@@ -21,36 +21,39 @@ declare_steps() {
   step python_style 120 tools
   step format 120 packages
   step shell_style 120 packages
-  step build_gcc 1200 packages
-  step build_clang 1200 packages tools
+  step ort_header 300 packages
+  step build_gcc 1200 packages ort_header
+  step build_clang 1200 packages tools ort_header
   step unit_gcc 600 build_gcc
   step wheelhouse 300 tools
   step pprof 300
   step npm 300
+  step models 1200
   step sid 1500 packages
   step python313t 1800 packages
   step static 600 packages
   step site 900 build_gcc wheelhouse
-  step python_tests 900 build_gcc site after:pprof after:npm after:sid
+  step python_tests 900 build_gcc site after:pprof after:npm after:sid after:models
   step docs 300 site
   step unit_clang 600 build_clang
-  step build_asan 1200 packages
+  step build_asan 1200 packages ort_header
   step unit_asan 900 build_asan
-  step tsan 600 packages
+  step tsan 600 packages ort_header
   step tidy 1800 build_clang
-  step wheel 900 static tools
+  step wheel 900 static tools ort_header
   step bare_chroot 300 wheel
   for version in "${PYENV_VERSIONS[@]}"; do
-    step "pip_$version" 900 wheelhouse packages
+    step "pip_$version" 900 wheelhouse packages ort_header
   done
-  step pip_3.13t 900 wheelhouse python313t
+  step pip_3.13t 900 wheelhouse python313t ort_header
   for version in "${SID_VERSIONS[@]}"; do
-    step "pip_$version" 900 wheelhouse sid
+    step "pip_$version" 900 wheelhouse sid ort_header
   done
-  step build_fuzz 1200 packages
+  step build_fuzz 1200 packages ort_header
   for target in fuzz/fuzz_*.c; do
     [ ! -e "$target" ] || step "$(basename "$target" .c)" $((FUZZ_SECONDS + 90)) build_fuzz
   done
+  step no_ort_header 600 build_gcc
   step valgrind 900 build_gcc
 }
 
@@ -59,6 +62,8 @@ step_tools() { bash .ci/bed_tools.sh; }
 step_wheelhouse() { bash .ci/bed_wheelhouse.sh; }
 step_pprof() { bash .ci/bed_pprof.sh; }
 step_npm() { bash .ci/bed_npm.sh; }
+step_ort_header() { bash .ci/bed_ort_header.sh; }
+step_models() { bash .ci/bed_models.sh; }
 step_sid() { bash .ci/bed_sid.sh; }
 step_python313t() { bash .ci/bed_python313t.sh; }
 step_static() { bash .ci/bed_static.sh; }
@@ -79,12 +84,23 @@ step_python_style() {
   "$TOOLS/bin/mypy" --cache-dir="$BUILD/mypy" .ci/tidy.py tests/cli/run_cli.py tests/docs/run_docs.py
 }
 
-# compile NAME COMPILER MESON OPTION…: a build in build-ci/NAME in which a warning is an error.
-compile() {
-  local dir=$BUILD/$1 compiler=$2 meson=$3
+# configure NAME COMPILER MESON OPTION…: a build in build-ci/NAME in which a warning is an error. One that was made
+# with other options is made again.
+configure() {
+  local dir=$BUILD/$1 compiler=$2 meson=$3 options
   shift 3
-  [ -d "$dir/meson-private" ] || CC=$compiler "$meson" setup "$dir" -Dwerror=true "$@"
-  ninja -C "$dir"
+  set -- -Dwerror=true "-Dort_include=$CACHE/ort_header/include" "$@"
+  options="$compiler $*"
+  [ "$(cat "$dir/ci-options" 2>/dev/null)" != "$options" ] || return 0
+  rm -rf "$dir"
+  CC=$compiler "$meson" setup "$dir" "$@"
+  printf '%s' "$options" >"$dir/ci-options"
+}
+
+# compile NAME COMPILER MESON OPTION…: configures it and builds all of it.
+compile() {
+  configure "$@"
+  ninja -C "$BUILD/$1"
 }
 
 # Debian 12's meson is the oldest that the build supports; clang's build uses the newest.
@@ -113,10 +129,17 @@ step_unit_gcc() { meson_test gcc; }
 step_unit_clang() { meson_test clang "$TOOLS/bin/meson"; }
 step_unit_asan() { meson_test asan; }
 
+# Whoever lacks ONNX Runtime's header gets a tare that says so and does the rest.
+step_no_ort_header() {
+  configure no_ort_header "ccache gcc" /usr/bin/meson -Dort_include=
+  ninja -C "$BUILD/no_ort_header"
+  /usr/bin/meson test -C "$BUILD/no_ort_header" --no-rebuild cli test_ort test_doctor
+}
+
 # What several threads write without a lock, under ThreadSanitizer; only that is built.
 step_tsan() {
   local dir=$BUILD/tsan
-  [ -d "$dir/meson-private" ] || CC="ccache clang" /usr/bin/meson setup "$dir" -Dwerror=true -Db_sanitize=thread -Db_lundef=false
+  configure tsan "ccache clang" /usr/bin/meson -Db_sanitize=thread -Db_lundef=false
   ninja -C "$dir" tests/test_recorder tests/test_api
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_recorder"
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_api"
@@ -129,7 +152,8 @@ step_site() {
   "$TOOLS/bin/python" -m venv --without-pip "$site"
   packages=$("$site/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
   "$TOOLS/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))' >"$packages/tools.pth"
-  PIP_NO_INDEX=1 PIP_FIND_LINKS=$CACHE/wheelhouse "$TOOLS/bin/pip" --python "$site/bin/python" install --quiet --no-deps .
+  PIP_NO_INDEX=1 PIP_FIND_LINKS=$CACHE/wheelhouse "$TOOLS/bin/pip" --python "$site/bin/python" install --quiet --no-deps \
+    -Csetup-args="-Dort_include=$CACHE/ort_header/include" .
 }
 
 # The newest interpreters live in a chroot; these stand-ins run them on this machine's files.

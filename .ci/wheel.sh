@@ -14,7 +14,8 @@ mkdir -p "$out"
 cd "$ROOT"
 export PATH=$TOOLS/bin:$PATH
 PKG_CONFIG_PATH=$CACHE/static/lib/pkgconfig python -m build --wheel --no-isolation --outdir "$work" \
-  -Csetup-args=-Dstatic_deps=true -Csetup-args=-Dwerror=true .
+  -Csetup-args=-Dstatic_deps=true -Csetup-args=-Dwerror=true \
+  -Csetup-args="-Dort_include=$CACHE/ort_header/include" .
 auditwheel repair --strip --wheel-dir "$out" "$work"/*.whl
 auditwheel show "$out"/*.whl
 

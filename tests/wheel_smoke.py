@@ -44,6 +44,11 @@ def the_package_imports_and_agrees_on_the_version() -> None:
     assert command("--version").splitlines()[0] == f"tare {tare.__version__}"
 
 
+def models_can_be_run() -> None:
+    """What was built without the header of ONNX Runtime has no engine for them."""
+    assert re.search(r"^onnxruntime header: 1\.\d+$", command("--version"), re.MULTILINE)
+
+
 def importing_keeps_a_free_threaded_build_free() -> None:
     import tare
 
@@ -78,6 +83,7 @@ def main() -> int:
     tests: list[Callable[[], None]] = [
         the_command_is_native_and_of_this_environment,
         the_package_imports_and_agrees_on_the_version,
+        models_can_be_run,
         importing_keeps_a_free_threaded_build_free,
         the_doctor_answers,
         a_program_is_run,

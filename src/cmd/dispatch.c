@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/suggest.h"
+#include "bench/ort_load.h"
 #include "bench/worker.h"
 #include "cmd/cmd.h"
 
@@ -148,6 +149,11 @@ static void write_version(struct tare_out *out)
 #endif
     tare_out_printf(out, "zlib: %s\nyyjson: %u.%u.%u\n", zlibVersion(), yyjson >> 16, yyjson >> 8 & 0xff,
                     yyjson & 0xff);
+    /* Its interface N came with 1.N. */
+    if (tare_ort_header() > 0)
+        tare_out_printf(out, "onnxruntime header: 1.%d\n", tare_ort_header());
+    else
+        tare_out_printf(out, "onnxruntime header: none\n");
 }
 
 /* What an operand is missing or too much, in the words of the command's own help. */

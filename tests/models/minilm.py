@@ -300,7 +300,7 @@ def check(path: Path, part: Part) -> None:
     assert worst <= TOLERANCE, f"{path} differs from the numpy forward pass by {worst:.2g}"
     near, far = sentence[0] @ sentence[1], sentence[0] @ sentence[2]
     assert near > 0.4 > 0.2 > far, f"the sentences mean something else: {near:.2f} and {far:.2f}"
-    print(f"{path}: within {worst:.1e} of the numpy forward pass, run by {engine}")
+    print(f"{path.name}: within {worst:.1e} of the numpy forward pass, run by {engine}")
 
 
 def write_int8(source: Path, target: Path) -> None:
