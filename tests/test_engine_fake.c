@@ -116,6 +116,37 @@ static void percentiles_are_known(void)
     CHECK_REAL(tare_fake_percentile(&constant, 99), 1, 1e-12);
 }
 
+/* bench/fake_coverage.c shows more of this. */
+static void bounds_cover_the_truth(void)
+{
+    static const char *const texts[] = {"normal", "autocorrelated,r=0.9", "bursty"};
+    enum { REPETITIONS = 200, CALLS = 5000 };
+    const double percent = 99;
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        struct tare_fake fake = parsed(texts[t]);
+        double truth = tare_fake_percentile(&fake, percent);
+        int covered = 0, bounded = 0;
+        for (uint64_t r = 0; r < REPETITIONS; r++) {
+            struct tare_fake_series made;
+            struct tare_percentile found = {0};
+            struct tare_error err = {0};
+            struct tare_arena arena;
+            struct tare_series series = {.values = values, .count = CALLS};
+            tare_arena_init(&arena, 0);
+            tare_fake_start(&made, &fake, r);
+            for (size_t i = 0; i < CALLS; i++)
+                values[i] = tare_fake_next(&made, &fake, 1);
+            CHECK_INT(tare_stats_percentiles(&series, &percent, 1, &arena, &found, &err), 0);
+            covered += !(found.has_low && found.low > truth) && !(found.has_high && found.high < truth);
+            bounded += found.has_low && found.has_high;
+            tare_arena_finish(&arena);
+        }
+        CHECK(covered >= 0.93 * REPETITIONS);
+        /* Bounds that are never there would cover everything. */
+        CHECK(bounded >= 0.7 * REPETITIONS);
+    }
+}
+
 static void calls_take_as_long_as_drawn(void)
 {
     struct tare_engine_options options = {.threads = 2};
@@ -200,6 +231,7 @@ int main(void)
     RUN(wrong_descriptions_are_refused);
     RUN(series_are_what_they_say);
     RUN(percentiles_are_known);
+    RUN(bounds_cover_the_truth);
     RUN(calls_take_as_long_as_drawn);
     RUN(answers_do_not_depend_on_the_batch);
     RUN(failing_calls_fail);
