@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How well change points are found: steps of 5 % in noise, series without any, and drift. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "judge/changes.h"
+
+static uint64_t state = 7;
+
+static double uniform(void)
+{
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+struct counts {
+    int steps, found, near, false_points, drifts;
+};
+
+/* Levels of 10 points each, up and down by 5 % in turn. */
+static void try_stairs(double noise, struct counts *counts)
+{
+    enum { LEVELS = 10, LEVEL = 10 };
+    double values[LEVELS * LEVEL];
+    struct tare_arena arena;
+    struct tare_error err;
+    struct tare_change *changes;
+    size_t n;
+    for (size_t i = 0; i < LEVELS * LEVEL; i++)
+        values[i] = 100 * (i / LEVEL % 2 ? 1.05 : 1) * (1 + noise * normal());
+    tare_arena_init(&arena, 0);
+    if (tare_changes_find(values, LEVELS * LEVEL, NULL, &arena, &changes, &n, &err)) {
+        fprintf(stderr, "%s\n", err.msg);
+        exit(1);
+    }
+    for (size_t step = LEVEL; step < LEVELS * LEVEL; step += LEVEL) {
+        int best = LEVEL;
+        for (size_t i = 0; i < n; i++) {
+            int off = abs((int)changes[i].first - (int)step);
+            best = off < best ? off : best;
+        }
+        counts->steps++;
+        counts->found += best <= LEVEL / 2;
+        counts->near += best <= 1;
+    }
+    counts->false_points += (int)n > LEVELS - 1 ? (int)n - (LEVELS - 1) : 0;
+    tare_arena_finish(&arena);
+}
+
+/* One series of count points: a step of 5 % at `step` (0: none), and a slope. */
+static void try(size_t count, size_t step, double noise, double slope, struct counts *counts)
+{
+    static double values[20000];
+    struct tare_arena arena;
+    struct tare_error err;
+    struct tare_change *changes;
+    size_t n;
+    for (size_t i = 0; i < count; i++)
+        values[i] = 100 * (1 + slope * (double)i) * (step && i >= step ? 1.05 : 1) * (1 + noise * normal());
+    tare_arena_init(&arena, 0);
+    if (tare_changes_find(values, count, NULL, &arena, &changes, &n, &err)) {
+        fprintf(stderr, "%s\n", err.msg);
+        exit(1);
+    }
+    counts->steps += step > 0;
+    int best = -1;
+    for (size_t i = 0; i < n; i++) {
+        int off = abs((int)changes[i].first - (int)step);
+        if (changes[i].kind == TARE_CHANGE_DRIFT)
+            counts->drifts++;
+        else if (step && off <= 6 && (best < 0 || off < best))
+            best = off;
+        else
+            counts->false_points++;
+    }
+    counts->found += best >= 0;
+    counts->near += best >= 0 && best <= 1;
+    tare_arena_finish(&arena);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 500;
+    const double noises[] = {0.01, 0.02, 0.03, 0.05};
+    printf("a step of 5 %%, 40 points before and 10 after it, %d series each\n", rounds);
+    printf("noise   found   within one   false points\n");
+    for (size_t i = 0; i < 4; i++) {
+        struct counts counts = {0, 0, 0, 0, 0};
+        for (int r = 0; r < rounds; r++)
+            try(50, 40, noises[i], 0, &counts);
+        printf("%4.0f %%  %5.1f %%  %5.1f %%      %d\n", noises[i] * 100, 100.0 * counts.found / rounds,
+               100.0 * counts.near / rounds, counts.false_points);
+    }
+    printf(
+        "\nten levels of 10 points, 5 %% up and down in turn\nnoise   found   within one   false points\n");
+    for (size_t i = 0; i < 4; i++) {
+        struct counts counts = {0, 0, 0, 0, 0};
+        for (int r = 0; r < rounds / 5; r++)
+            try_stairs(noises[i], &counts);
+        printf("%4.0f %%  %5.1f %%  %5.1f %%      %d\n", noises[i] * 100, 100.0 * counts.found / counts.steps,
+               100.0 * counts.near / counts.steps, counts.false_points);
+    }
+    printf("\nno step, 1,000 points, %d series each\nnoise   false points per 1,000   drifts\n", rounds);
+    for (size_t i = 0; i < 4; i++) {
+        struct counts counts = {0, 0, 0, 0, 0};
+        for (int r = 0; r < rounds / 5; r++)
+            try(1000, 0, noises[i], 0, &counts);
+        printf("%4.0f %%  %.3f   %d\n", noises[i] * 100, counts.false_points / (rounds / 5.0), counts.drifts);
+    }
+    printf("\ndrift of 0.2 %% a point, 60 points\nnoise   called drift   steps called\n");
+    for (size_t i = 0; i < 4; i++) {
+        struct counts counts = {0, 0, 0, 0, 0};
+        for (int r = 0; r < rounds; r++)
+            try(60, 0, noises[i], 0.002, &counts);
+        printf("%4.0f %%  %5.1f %%  %d\n", noises[i] * 100, 100.0 * counts.drifts / rounds,
+               counts.false_points);
+    }
+    struct counts counts = {0, 0, 0, 0, 0};
+    int64_t start = tare_clock_ns();
+    try(10000, 5000, 0.02, 0, &counts);
+    printf("\n10,000 points judged in %.2f s\n", (double)(tare_clock_ns() - start) / 1e9);
+    return 0;
+}
