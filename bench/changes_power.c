@@ -5,22 +5,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "core/stats_random.h"
 #include "judge/changes.h"
 
-static uint64_t state = 7;
-
-static double uniform(void)
-{
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+static struct tare_random random_numbers;
 
 struct counts {
     int steps, found, near, false_points, drifts;
@@ -36,7 +24,7 @@ static void try_stairs(double noise, struct counts *counts)
     struct tare_change *changes;
     size_t n;
     for (size_t i = 0; i < LEVELS * LEVEL; i++)
-        values[i] = 100 * (i / LEVEL % 2 ? 1.05 : 1) * (1 + noise * normal());
+        values[i] = 100 * (i / LEVEL % 2 ? 1.05 : 1) * (1 + noise * tare_random_normal(&random_numbers));
     tare_arena_init(&arena, 0);
     if (tare_changes_find(values, LEVELS * LEVEL, NULL, &arena, &changes, &n, &err)) {
         fprintf(stderr, "%s\n", err.msg);
@@ -65,7 +53,8 @@ static void try(size_t count, size_t step, double noise, double slope, struct co
     struct tare_change *changes;
     size_t n;
     for (size_t i = 0; i < count; i++)
-        values[i] = 100 * (1 + slope * (double)i) * (step && i >= step ? 1.05 : 1) * (1 + noise * normal());
+        values[i] = 100 * (1 + slope * (double)i) * (step && i >= step ? 1.05 : 1) *
+                    (1 + noise * tare_random_normal(&random_numbers));
     tare_arena_init(&arena, 0);
     if (tare_changes_find(values, count, NULL, &arena, &changes, &n, &err)) {
         fprintf(stderr, "%s\n", err.msg);
@@ -89,6 +78,7 @@ static void try(size_t count, size_t step, double noise, double slope, struct co
 
 int main(int argc, char **argv)
 {
+    tare_random_init(&random_numbers, 11);
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 500;
     const double noises[] = {0.01, 0.02, 0.03, 0.05};
     printf("a step of 5 %%, 40 points before and 10 after it, %d series each\n", rounds);

@@ -5,28 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/stats_random.h"
 #include "judge/gate.h"
 
-static uint64_t state = 11;
-
-static double uniform(void)
-{
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+static struct tare_random random_numbers;
 
 static double block(double effect, double sd)
 {
     double b = log1p(effect);
-    return tare_gate_block(exp(sd * normal()), exp(b + sd * normal()), exp(b + sd * normal()),
-                           exp(sd * normal()));
+    return tare_gate_block(
+        exp(sd * tare_random_normal(&random_numbers)), exp(b + sd * tare_random_normal(&random_numbers)),
+        exp(b + sd * tare_random_normal(&random_numbers)), exp(sd * tare_random_normal(&random_numbers)));
 }
 
 static struct tare_gate_result compare(double effect, double sd, double threshold, size_t looks)
@@ -60,6 +49,7 @@ static double regressed(double effect, double sd, double threshold, int rounds)
 
 int main(int argc, char **argv)
 {
+    tare_random_init(&random_numbers, 11);
     int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 400;
     const double sds[] = {0.01, 0.015, 0.03, 0.06};
     printf("called a regression, %% of %d comparisons each (looks at 10, 20 and 40 blocks)\n", rounds);

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Change points in series whose truth is known; bench/changes_power.c makes the long table. */
 #include "check.h"
+#include "core/stats_random.h"
 #include "judge/changes.h"
 
-static uint64_t state;
-
-static double noise(void)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        sum += (double)(state >> 11) / 9007199254740992.0;
-    }
-    return sum;
-}
-
+static struct tare_random random_numbers;
 static struct tare_arena arena;
 static struct tare_error err;
 static struct tare_change *changes;
@@ -29,10 +19,10 @@ static size_t find(const double *values, size_t count)
 static void a_step_is_found_where_it_is(void)
 {
     double values[50];
-    state = 1;
+    tare_random_init(&random_numbers, 1);
     for (int series = 0; series < 50; series++) {
         for (size_t i = 0; i < 50; i++)
-            values[i] = (i < 40 ? 100 : 105) * (1 + 0.01 * noise());
+            values[i] = (i < 40 ? 100 : 105) * (1 + 0.01 * tare_random_normal(&random_numbers));
         size_t count = find(values, 50);
         CHECK_INT(count, 1);
         if (count != 1)
@@ -48,10 +38,10 @@ static void nothing_is_found_where_nothing_is(void)
 {
     static double values[1000];
     size_t false_points = 0;
-    state = 2;
+    tare_random_init(&random_numbers, 2);
     for (int series = 0; series < 20; series++) {
         for (size_t i = 0; i < 1000; i++)
-            values[i] = 100 * (1 + 0.03 * noise());
+            values[i] = 100 * (1 + 0.03 * tare_random_normal(&random_numbers));
         false_points += find(values, 1000);
     }
     CHECK(false_points <= 20);
@@ -60,10 +50,10 @@ static void nothing_is_found_where_nothing_is(void)
 static void a_drift_is_called_drift(void)
 {
     double values[60];
-    state = 3;
+    tare_random_init(&random_numbers, 3);
     for (int series = 0; series < 20; series++) {
         for (size_t i = 0; i < 60; i++)
-            values[i] = 100 * (1 + 0.002 * (double)i) * (1 + 0.01 * noise());
+            values[i] = 100 * (1 + 0.002 * (double)i) * (1 + 0.01 * tare_random_normal(&random_numbers));
         CHECK_INT(find(values, 60), 1);
         CHECK_INT(changes[0].kind, TARE_CHANGE_DRIFT);
         CHECK_REAL(changes[0].per_point, 0.002, 0.3);
@@ -73,9 +63,9 @@ static void a_drift_is_called_drift(void)
 static void what_went_away_is_marked(void)
 {
     double values[60];
-    state = 4;
+    tare_random_init(&random_numbers, 4);
     for (size_t i = 0; i < 60; i++)
-        values[i] = (i >= 20 && i < 40 ? 110 : 100) * (1 + 0.01 * noise());
+        values[i] = (i >= 20 && i < 40 ? 110 : 100) * (1 + 0.01 * tare_random_normal(&random_numbers));
     CHECK_INT(find(values, 60), 2);
     CHECK(changes[0].gone);
     CHECK(!changes[1].gone);

@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's rule on series whose truth is known. */
 #include "check.h"
+#include "core/stats_random.h"
 #include "judge/gate.h"
 
-static uint64_t state;
-
-static double uniform(void)
-{
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+static struct tare_random random_numbers;
 
 /* Process medians with a spread of sd; B costs effect more. */
 static double block(double effect, double sd)
 {
-    double a1 = exp(sd * normal()), a2 = exp(sd * normal());
-    double b1 = (1 + effect) * exp(sd * normal()), b2 = (1 + effect) * exp(sd * normal());
+    double a1 = exp(sd * tare_random_normal(&random_numbers)),
+           a2 = exp(sd * tare_random_normal(&random_numbers));
+    double b1 = (1 + effect) * exp(sd * tare_random_normal(&random_numbers)),
+           b2 = (1 + effect) * exp(sd * tare_random_normal(&random_numbers));
     return tare_gate_block(a1, b1, b2, a2);
 }
 
@@ -58,14 +48,14 @@ static int called(double effect, double sd, double threshold, enum tare_gate_ver
 
 static void identical_versions_are_never_red(void)
 {
-    state = 1;
+    tare_random_init(&random_numbers, 1);
     for (int sd = 1; sd <= 6; sd += 2)
         CHECK_INT(called(0, sd / 100.0, 0.05, TARE_GATE_REGRESSED), 0);
 }
 
 static void true_changes_are_called(void)
 {
-    state = 2;
+    tare_random_init(&random_numbers, 2);
     CHECK(called(0.10, 0.015, 0.05, TARE_GATE_REGRESSED) >= 38);
     CHECK(called(0.05, 0.015, 0.05, TARE_GATE_REGRESSED) >= 20);
     CHECK(called(0.10, 0.015, 0.10, TARE_GATE_REGRESSED) >= 20);
@@ -75,7 +65,7 @@ static void true_changes_are_called(void)
 
 static void the_smallest_detectable_effect_is_right(void)
 {
-    state = 3;
+    tare_random_init(&random_numbers, 3);
     const double sds[] = {0.015, 0.12};
     for (size_t s = 0; s < 2; s++) {
         struct tare_gate_rule rule = {.threshold = 0.05};
@@ -138,12 +128,12 @@ static void sides_measured_apart(void)
     struct tare_gate_result result[3];
     struct tare_arena arena;
     struct tare_error err;
-    state = 4;
+    tare_random_init(&random_numbers, 4);
     tare_arena_init(&arena, 0);
     for (int i = 0; i < 12; i++) {
-        a[i] = 100 * exp(0.01 * normal());
-        b[i] = 100 * exp(0.01 * normal());
-        c[i] = 110 * exp(0.01 * normal());
+        a[i] = 100 * exp(0.01 * tare_random_normal(&random_numbers));
+        b[i] = 100 * exp(0.01 * tare_random_normal(&random_numbers));
+        c[i] = 110 * exp(0.01 * tare_random_normal(&random_numbers));
     }
     CHECK_INT(tare_gate_sides(a, 12, b, 12, NULL, &arena, &result[0], &err), 0);
     CHECK_INT(result[0].verdict, TARE_GATE_SAME);

@@ -162,18 +162,11 @@ int tare_fake_parse(const char *text, struct tare_fake *ret_fake, struct tare_er
                      suggest.best ? "'?" : "");
 }
 
-static double normal(struct tare_random *random)
-{
-    /* Box and Muller; one of the pair is thrown away */
-    double radius = sqrt(-2 * log(1 - tare_random_unit(random)));
-    return radius * cos(6.283185307179586 * tare_random_unit(random));
-}
-
 void tare_fake_start(struct tare_fake_series *series, const struct tare_fake *fake, uint64_t salt)
 {
     *series = (struct tare_fake_series){0};
     tare_random_init(&series->random, (uint64_t)fake->seed * 1000003 + salt);
-    series->at = normal(&series->random);
+    series->at = tare_random_normal(&series->random);
     series->slow = fake->share > 0 && tare_random_unit(&series->random) < fake->share;
 }
 
@@ -185,7 +178,7 @@ double tare_fake_next(struct tare_fake_series *series, const struct tare_fake *f
     double ns = level * fmax(SHORTEST, 1 + fake->sd * series->at);
     series->calls++;
     if (fake->sd > 0)
-        series->at = fake->r * series->at + sqrt(1 - fake->r * fake->r) * normal(&series->random);
+        series->at = fake->r * series->at + sqrt(1 - fake->r * fake->r) * tare_random_normal(&series->random);
     if (fake->share > 0) {
         double leave = 1 / fake->length, enter = leave * fake->share / (1 - fake->share);
         if (tare_random_unit(&series->random) < (series->slow ? leave : enter))

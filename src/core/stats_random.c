@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/stats_random.h"
 
+#include <math.h>
+
 static uint64_t split_mix(uint64_t *at)
 {
     uint64_t z = *at += 0x9e3779b97f4a7c15u;
@@ -48,4 +50,10 @@ uint32_t tare_random_below(struct tare_random *random, uint32_t bound)
 double tare_random_unit(struct tare_random *random)
 {
     return (double)(tare_random_next(random) >> 11) * 0x1p-53;
+}
+
+double tare_random_normal(struct tare_random *random)
+{
+    double radius = sqrt(-2 * log(1 - tare_random_unit(random)));
+    return radius * cos(6.283185307179586 * tare_random_unit(random));
 }

@@ -25,4 +25,7 @@ uint32_t tare_random_below(struct tare_random *random, uint32_t bound);
 /** A number in [0, 1), a multiple of 2^-53. */
 double tare_random_unit(struct tare_random *random);
 
+/** A number from the standard normal distribution (Box and Muller). */
+double tare_random_normal(struct tare_random *random);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/stats.h"
+#include "core/stats_random.h"
 
 const size_t tare_gate_looks[TARE_GATE_LOOKS] = {10, 20, 40};
 
@@ -42,14 +43,6 @@ static enum tare_gate_verdict decide(const struct tare_gate_result *result, doub
 
 enum { TRIALS = 400 };
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* Values drawn again from those seen, around a centre of 0. */
 struct draw {
     const double *centred;
@@ -57,10 +50,10 @@ struct draw {
     double *values, *temp;
 };
 
-static double drawn_median(const struct draw *draw, uint64_t *state)
+static double drawn_median(const struct draw *draw, struct tare_random *random)
 {
     for (size_t i = 0; i < draw->count; i++)
-        draw->values[i] = draw->centred[next_random(state) % draw->count];
+        draw->values[i] = draw->centred[tare_random_below(random, (uint32_t)draw->count)];
     tare_stats_sort(draw->values, draw->count, draw->temp);
     return tare_stats_median(draw->values, draw->count);
 }
@@ -113,15 +106,16 @@ static int find_detectable(const double *a, size_t a_count, const double *b, siz
                            struct tare_arena *scratch, double *ret_effect, struct tare_error *err)
 {
     struct draw first, second = {.count = 0};
-    uint64_t state = seed;
+    struct tare_random random;
     double *medians = tare_arena_array(scratch, TRIALS, sizeof *medians);
     double *temp = tare_arena_array(scratch, TRIALS, sizeof *temp);
     if (!medians || !temp)
         return tare_arena_check(scratch, err);
     if (prepare(&first, a, a_count, scratch, err) || (b && prepare(&second, b, b_count, scratch, err)))
         return -1;
+    tare_random_init(&random, seed);
     for (size_t i = 0; i < TRIALS; i++)
-        medians[i] = drawn_median(&first, &state) - (b ? drawn_median(&second, &state) : 0);
+        medians[i] = drawn_median(&first, &random) - (b ? drawn_median(&second, &random) : 0);
     tare_stats_sort(medians, TRIALS, temp);
     *ret_effect = detectable(medians, TRIALS, threshold);
     return 0;
