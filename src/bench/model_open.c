@@ -23,7 +23,7 @@ static const struct {
     size_t offset;
     const char *magic, *what;
 } mistaken[] = {
-    {0, "version https://git-lfs", "a Git LFS pointer, not the model itself: run 'git lfs pull'"},
+    {0, "version https://git-lfs.github.com/", "a Git LFS pointer, not the model itself: run 'git lfs pull'"},
     {0, "PK\x03\x04",
      "a zip archive (as torch.save writes), not an ONNX model: export it with torch.onnx.export"},
     {4, "ORTM", "a model in ORT format, not ONNX: give the .onnx file that it was made from"},

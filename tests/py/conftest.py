@@ -10,6 +10,10 @@ import pytest
 from launching import Launcher, installed, make_environment
 
 ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(
+    os.environ.get("TARE_CI_CACHE")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tare-ci"
+)
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +47,35 @@ def recorded_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def launcher(tare: Path, recorded_python: Path, tmp_path: Path) -> Launcher:
     """Runs programs with and without `tare run`, in a folder of their own."""
     return Launcher(tare, recorded_python, tmp_path)
+
+
+def cached(pattern: str) -> Path:
+    """What `.ci/run models` has put into the cache."""
+    found = sorted(CACHE.glob(pattern))
+    if not found:
+        pytest.skip(f"no {pattern} in the cache: bash .ci/run models")
+    return found[-1]
+
+
+@pytest.fixture(scope="session")
+def ort() -> Path:
+    """The library of the newest ONNX Runtime."""
+    return cached("onnx/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*")
+
+
+@pytest.fixture(scope="session")
+def onnx_python() -> Path:
+    """An interpreter with numpy, onnx and onnxruntime."""
+    return cached("onnx/bin/python")
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of real models, by their names in tests/models/fetch.py; minilm.onnx and its twins."""
+    return cached("models/minilm.onnx").parent
+
+
+@pytest.fixture(scope="session")
+def built_models() -> Path:
+    """The folder of models whose truth is known; see tests/models/build.py."""
+    return cached("models_built/known.json").parent

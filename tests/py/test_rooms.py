@@ -115,6 +115,7 @@ def too_long(tree: Tree) -> list[str]:
 HOSTS = {
     "127.0.0.1",
     "docs.python.org",
+    "git-lfs.github.com",
     "github.com",
     "json-schema.org",
     "localhost",
