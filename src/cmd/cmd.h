@@ -91,6 +91,7 @@ extern const struct tare_cmd *const tare_cmds[];
 extern const struct tare_cmd tare_cmd_bench;
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
+extern const struct tare_cmd tare_cmd_profile;
 extern const struct tare_cmd tare_cmd_report;
 extern const struct tare_cmd tare_cmd_run;
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "bench/inputs.h"
+#include "bench/model_facts.h"
 
 /* Names of a refused choice, and how deep they are looked for: exports put theirs into a folder "onnx". */
 enum { CHOICES_SHOWN = 6, DEPTH = 1 };
@@ -109,27 +110,6 @@ int tare_bench_find(const char *path, struct tare_arena *arena, const char **ret
     return -1;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* "minilm.onnx" is minilm; "model.onnx" in a folder has the folder's name. */
-static const char *name_of(struct tare_arena *arena, const char *path)
-{
-    const char *name = base_name(path);
-    if (strcmp(name, "model.onnx") == 0 && name - path > 1) {
-        const char *end = name - 1, *start = end;
-        while (start > path && start[-1] != '/')
-            start--;
-        if (end > start && *start != '.')
-            return tare_arena_text(arena, start, (size_t)(end - start));
-    }
-    return ends_in(name, ".onnx") ? tare_arena_text(arena, name, strlen(name) - 5)
-                                  : tare_arena_copy(arena, name);
-}
-
 /* Does any node quantise? Constants alone do not tell: the scales of an int8 model are floats. */
 static bool quantised(const struct tare_model_graph *graph)
 {
@@ -162,55 +142,17 @@ static const char *precision_of(const struct tare_model *model)
     return doubles > singles ? "fp64" : "fp32";
 }
 
-static const char *shape_text(struct tare_arena *arena, const struct tare_model_value *value)
+static int describe(struct tare_run *run, const struct tare_bench_model *from, struct tare_run_model *into,
+                    struct tare_error *err)
 {
-    struct tare_buf buf;
-    if (!value->ranked)
-        return NULL;
-    tare_buf_init(&buf, 4096);
-    for (size_t i = 0; i < value->rank; i++) {
-        const struct tare_model_dim *dim = &value->dims[i];
-        if (dim->value >= 0)
-            tare_buf_printf(&buf, "%s%lld", i ? "," : "", (long long)dim->value);
-        else
-            tare_buf_printf(&buf, "%s%s", i ? "," : "", dim->name ? dim->name : "?");
-    }
-    const char *text = tare_arena_copy(arena, buf.data);
-    tare_buf_finish(&buf);
-    return text;
-}
-
-static void describe_values(struct tare_run *run, const struct tare_model_value *values, size_t count,
-                            struct tare_run_tensor **list, size_t *list_count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct tare_run_tensor *tensor = tare_run_append(run, list, list_count, sizeof **list);
-        if (!tensor)
-            return;
-        *tensor = (struct tare_run_tensor){.name = tare_arena_copy(&run->arena, values[i].name),
-                                           .type = tare_element_name(values[i].element),
-                                           .shape = shape_text(&run->arena, &values[i])};
-    }
-}
-
-static void describe(struct tare_run *run, const struct tare_bench_model *from, struct tare_run_model *into)
-{
-    into->label = from->label;
-    into->path = tare_arena_copy(&run->arena, from->path);
     if (!from->model) {
+        into->path = tare_arena_copy(&run->arena, from->path);
         into->name = into->path;
-        return;
+    } else if (tare_model_facts(from->model, &run->arena, into, err)) {
+        return -1;
     }
-    into->name = name_of(&run->arena, from->path);
-    into->format = "onnx";
-    into->producer = from->model->producer[0] ? tare_arena_copy(&run->arena, from->model->producer) : NULL;
-    into->opset = tare_run_int(from->model->opset);
-    into->size_bytes = tare_run_int(from->model->size_bytes);
-    into->nodes = tare_run_int((int64_t)from->model->graph.nodes_count);
-    describe_values(run, from->model->graph.inputs, from->model->graph.inputs_count, &into->inputs,
-                    &into->inputs_count);
-    describe_values(run, from->model->graph.outputs, from->model->graph.outputs_count, &into->outputs,
-                    &into->outputs_count);
+    into->label = from->label;
+    return 0;
 }
 
 static int open_one(struct tare_bench *bench, const char *path, struct tare_bench_model *ret_model,
@@ -271,9 +213,11 @@ static int open_all(struct tare_bench *bench, struct tare_bench_models *models, 
             tare_run_append(run, &run->other_models, &run->other_models_count, sizeof *run->other_models);
         if (!described)
             return tare_fail_memory(err);
-        describe(run, other, described);
+        if (describe(run, other, described, err))
+            return -1;
     }
-    describe(run, &main_model, &run->model);
+    if (describe(run, &main_model, &run->model, err))
+        return -1;
     if (!main_used) {
         /* It only lent its name: drop it from what is measured. */
         tare_model_close(main_model.model);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "bench/stability.h"
 #include "flow/sweep_part.h"
 
 #define WARM_MOST_NS   INT64_C(1000000000)
@@ -312,6 +313,37 @@ static int go_round(struct tare_sweep *sweep, struct tare_error *err)
     }
 }
 
+/* Is one number enough to stand for it? */
+static int judge(struct tare_sweep *sweep, size_t config, struct tare_error *err)
+{
+    struct tare_run *run = sweep->bench->run;
+    struct tare_run_config *into = &run->configs[config];
+    struct tare_sweep_slot *slot = &sweep->slots[config];
+    struct tare_stability_verdict verdict;
+    struct tare_arena scratch;
+    size_t at = 0;
+    tare_arena_init(&scratch, 0);
+    int64_t *ns = tare_arena_array(&scratch, slot->samples + 1, sizeof *ns);
+    for (size_t p = 0; ns && p < into->samples_count; p++)
+        for (size_t i = 0; i < into->samples[p].ns_count; i++)
+            ns[at++] = into->samples[p].ns[i];
+    struct tare_stability_facts facts = {
+        .ns = ns,
+        .count = at,
+        .wall_ns = into->resources.wall_ns.known ? into->resources.wall_ns.value : -1,
+        .throttled_ns = into->resources.throttled_ns.known ? into->resources.throttled_ns.value : -1,
+        .steal_ns = into->resources.steal_ns.known ? into->resources.steal_ns.value : -1,
+        .cores = slot->cores,
+    };
+    int rc = ns ? tare_stability_judge(&facts, &scratch, &verdict, err) : tare_fail_memory(err);
+    if (rc == 0 && verdict.kind != TARE_STABLE) {
+        into->status = TARE_RUN_UNSTABLE;
+        into->reason = tare_arena_copy(&run->arena, verdict.reason);
+    }
+    tare_arena_finish(&scratch);
+    return rc;
+}
+
 /* What is now known of a configuration, and how it ended. */
 static int conclude(struct tare_sweep *sweep, size_t config, struct tare_error *err)
 {
@@ -350,7 +382,7 @@ static int conclude(struct tare_sweep *sweep, size_t config, struct tare_error *
             into->resources.cpu_per_core[i] = slot->core_ns[i] / (double)into->resources.wall_ns.value;
         into->resources.cpu_per_core_count = into->resources.cpu_per_core ? slot->cores : 0;
     }
-    return 0;
+    return judge(sweep, config, err);
 }
 
 static void conclude_all(struct tare_sweep *sweep)

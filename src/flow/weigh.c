@@ -52,6 +52,20 @@ static void keep_timeline(struct tare_run *run, const struct tare_worker_memory 
     into->timeline_ns_count = into->timeline_bytes_count = count;
 }
 
+/* Bytes of the model's parameters; -1 when no file tells. A runtime keeps some of them rearranged, elsewhere
+ * or mapped, so its own figures do not tell them. */
+static int64_t weights_of(const struct tare_run *run, const struct tare_run_config *config)
+{
+    const struct tare_run_model *model = &run->model;
+    int64_t bytes = 0;
+    for (size_t i = 0; config->keys.model && i < run->other_models_count; i++)
+        if (strcmp(run->other_models[i].label, config->keys.model) == 0)
+            model = &run->other_models[i];
+    for (size_t i = 0; i < model->parameters_by_type_count; i++)
+        bytes += model->parameters_by_type[i].bytes.value;
+    return model->parameters.known ? bytes : -1;
+}
+
 static void keep_memory(struct weighing *weighing, const struct tare_worker_ready *ready,
                         const struct tare_worker_memory *from)
 {
@@ -64,8 +78,11 @@ static void keep_memory(struct weighing *weighing, const struct tare_worker_read
     if (weighing->config->items_per_call.known)
         into->per_item_bytes.value =
             tare_run_real(into->growth_bytes.value.value / weighing->config->items_per_call.value);
+    int64_t weights = weights_of(weighing->bench->run, weighing->config);
     into->weights_bytes =
-        known(weighing->in_use > 0 ? weighing->in_use : ready->resident_after - ready->resident_before);
+        weights >= 0
+            ? tare_run_int(weights)
+            : known(weighing->in_use > 0 ? weighing->in_use : ready->resident_after - ready->resident_before);
     if (engine->peak >= 0 && weighing->in_use >= 0)
         into->activations_bytes =
             known(engine->peak > weighing->in_use ? engine->peak - weighing->in_use : 0);

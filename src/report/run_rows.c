@@ -206,11 +206,13 @@ static void configs_grids(struct tare_run_make *make)
                                     {"Weights (MB)", weights_cell},
                                     {"Activations (MB)", activations_cell},
                                     {"Cores busy", cpu_cell}};
-    bool known = false;
+    struct figure known[sizeof memory / sizeof memory[0]];
+    size_t count = 0;
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        known = known || any(make, &memory[i]);
-    if (known)
-        configs_grid(make, "What it costs", NULL, memory, sizeof memory / sizeof memory[0]);
+        if (any(make, &memory[i]))
+            known[count++] = memory[i];
+    if (count)
+        configs_grid(make, "What it costs", NULL, known, count);
 }
 
 static const struct tare_run_accuracy *metric(const struct tare_run_config *config, const char *name)
