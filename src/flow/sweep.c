@@ -370,9 +370,9 @@ static int conclude(struct tare_sweep *sweep, size_t config, struct tare_error *
     bool watched = plan->until > 0 || (plan->runs == 0 && plan->items == 0 && plan->duration_ns == 0);
     if (watched)
         into->decided = tare_run_flag(slot->half_width <= until);
-    /* The stop depended on the median's bounds, so those that allow for every look are the ones to show. */
-    if (watched && into->latency.p50_ns.lower.known && into->latency.p50_ns.upper.known &&
-        isfinite(slot->half_width)) {
+    /* Where the median's bounds ended it, those that allow for every look are the ones to show. */
+    if (into->stop == TARE_RUN_STOP_SURE && into->latency.p50_ns.lower.known &&
+        into->latency.p50_ns.upper.known && isfinite(slot->half_width)) {
         into->latency.p50_ns.lower = tare_run_real(fmin(slot->lower_ns, into->latency.p50_ns.lower.value));
         into->latency.p50_ns.upper = tare_run_real(fmax(slot->upper_ns, into->latency.p50_ns.upper.value));
     }
