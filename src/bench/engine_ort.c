@@ -14,14 +14,31 @@ static struct tare_ort_engine *of(struct tare_engine *engine)
     return (struct tare_ort_engine *)engine;
 }
 
-/* Its own words begin with a source file and a function when a check inside it failed; those are of no use
- * to a user. */
+/* Its own words begin with the node, a source file, a function and the check that failed there; only what
+ * follows is of use to a user. */
 static const char *plain_words(const char *words)
 {
-    const char *file = strstr(words, ".cc:"), *past = file ? strstr(file, ") ") : NULL;
-    if (file && past && file - words < 200)
+    static const char message[] = "Status Message: ", check[] = "was false. ";
+    const char *past = strstr(words, message);
+    if (past)
+        words = past + sizeof message - 1;
+    past = words[0] == '/' ? strstr(words, ") ") : NULL;
+    if (past)
         words = past + 2;
+    past = strstr(words, check);
+    if (past && past[sizeof check - 1])
+        words = past + sizeof check - 1;
     return words + strspn(words, " \n");
+}
+
+/* "node 'NAME' (OP): ", when it says which; "" else. */
+static void which_node(const char *words, char *node, size_t size)
+{
+    const char *op = strstr(words, "running "), *name = strstr(words, "Name:'");
+    node[0] = '\0';
+    if (op && name)
+        snprintf(node, size, "node '%.*s' (%.*s): ", (int)strcspn(name + 6, "'"), name + 6,
+                 (int)strcspn(op + 8, " "), op + 8);
 }
 
 static const char *remedy_of(OrtErrorCode code, const char *words)
@@ -42,11 +59,13 @@ int tare_ort_check(const struct tare_ort_engine *engine, OrtStatus *status, cons
     if (!status)
         return 0;
     OrtErrorCode code = engine->api->GetErrorCode(status);
-    const char *words = plain_words(engine->api->GetErrorMessage(status));
+    const char *all = engine->api->GetErrorMessage(status), *words = plain_words(all);
+    char node[80];
+    which_node(all, node, sizeof node);
     const char *remedy = remedy_of(code, words);
-    int room = 150 - (int)strlen(remedy);
-    tare_fail(err, code == ORT_NOT_IMPLEMENTED ? TARE_E_UNSUPPORTED : TARE_E_INPUT, 0, "%.60s: %.*s%s", what,
-              (int)strcspn(words, "\n") < room ? (int)strcspn(words, "\n") : room, words, remedy);
+    int room = 160 - (int)strlen(remedy) - (int)strlen(node);
+    tare_fail(err, code == ORT_NOT_IMPLEMENTED ? TARE_E_UNSUPPORTED : TARE_E_INPUT, 0, "%.60s: %s%.*s%s",
+              what, node, (int)strcspn(words, "\n") < room ? (int)strcspn(words, "\n") : room, words, remedy);
     engine->api->ReleaseStatus(status);
     return -1;
 }

@@ -176,6 +176,18 @@ static int make_room(struct state *state, struct tare_harness_limits *limits, st
     return 0;
 }
 
+/* While it was parked others had the caches and its threads went to sleep: some calls bring both back. */
+static int wake(struct state *state, struct tare_error *err)
+{
+    const int64_t long_ns = 100000000, wake_ns = 2000000;
+    int status = 0;
+    if (state->call_ns <= 0 || state->call_ns > long_ns)
+        return 0;
+    for (int64_t i = 0; i <= wake_ns / state->call_ns && !status; i++)
+        status = state->engine->kind->run(state->engine, err);
+    return status;
+}
+
 static int do_measure(struct state *state, struct tare_wire_reader *reader, struct tare_buf *reply,
                       struct tare_error *err)
 {
@@ -190,6 +202,8 @@ static int do_measure(struct state *state, struct tare_wire_reader *reader, stru
     if (tare_wire_done(reader, err) || check_open(state, err) || make_room(state, &limits, err))
         return -1;
     tare_clock_refine(&state->clock);
+    if (wake(state, err))
+        return -1;
     if (wants_use)
         tare_use_look(false, &before);
     if (tare_harness_measure(state->engine, &state->clock, &limits, state->calls_per_sample, state->ns,
