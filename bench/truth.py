@@ -4,12 +4,13 @@
 Each script has parts whose shares are known: they are timed with nothing recorded, before and after the
 recorded run, in the same process. Then they are read from cProfile, from tare's times as recorded, and from
 those with the cost of recording taken off. Every run is a process of its own. A part's share is that of the
-function and all that it calls. On a busy machine: chrt -f 10 python bench/truth.py
+function and all that it calls.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import os
 import re
@@ -212,8 +213,8 @@ parts = [sizes, lookups, text, types, big, loop]
 """,
 }
 
-ROUNDS = 32  # of all parts, each time
-REST = 0.4  # seconds before each: a real-time scheduler stops who never rests
+BLOCKS = 6  # recorded and not by turns: the machine is not always equally fast
+ROUNDS = 6  # of all parts in a block
 
 
 def names_of(script: str) -> dict[str, Any]:
@@ -242,13 +243,7 @@ def timed(parts: list[Any], rounds: int, into: dict[str, list[float]]) -> None:
             into[part.__name__].append(clock() - begin)
 
 
-def of_cprofile(parts: list[Any]) -> dict[str, float]:
-    import cProfile
-
-    profile = cProfile.Profile()
-    profile.enable()
-    all_parts(parts, ROUNDS)
-    profile.disable()
+def of_cprofile(profile: cProfile.Profile, parts: list[Any]) -> dict[str, float]:
     wanted = {part.__code__: part.__name__ for part in parts}
     return {wanted[row.code]: row.totaltime for row in profile.getstats() if row.code in wanted}
 
@@ -262,6 +257,20 @@ def of_tare(path: str, script: str, parts: list[Any]) -> tuple[dict[str, float],
     return {row[2]: row[6] / 1e9 for row in rows if row[0] == script and row[2] in wanted}, result.notes()
 
 
+def uncalibrate(folder: str) -> str:
+    """Captures that have no calibration are read as they were recorded. Returns a calibration."""
+    calibration = ""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data.replace(b"calibration", b"-----------"))
+        at = data.find(b"dilation")
+        calibration = data[at : data.find(b"\0", at)].decode()
+    return calibration
+
+
 def printed_error(notes: list[str]) -> float:
     """What tare says of itself: "the 0.2 s left are right to about 4 %"."""
     found = [re.search(r"right to about ([0-9]+) %", note) for note in notes]
@@ -272,33 +281,30 @@ def judge(script: str) -> dict[str, Any]:
     """One run, in this process."""
     from tare import _core
 
-    parts = names_of(script)["parts"]
-    all_parts(parts, 3)
+    # Code of its own for each: what was recorded once has lost what the interpreter knew about it.
+    unrecorded, parts, cprofiled = (names_of(script)["parts"] for _ in range(3))
+    for each in (unrecorded, parts, cprofiled):
+        all_parts(each, 3)
     plain: dict[str, list[float]] = {part.__name__: [] for part in parts}
+    profile = cProfile.Profile()
+    started = 0.0
     folder = tempfile.mkdtemp(prefix="tare-truth-")
     try:
-        time.sleep(REST)
-        timed(parts, ROUNDS, plain)
-        time.sleep(REST)
-        begin = time.perf_counter()
-        path = _core.start(folder)
-        started = time.perf_counter() - begin
-        all_parts(parts, ROUNDS)
-        _core.stop()
-        time.sleep(REST)
-        all_parts(parts, 1)
-        timed(parts, ROUNDS, plain)
-        time.sleep(REST)
-        peer = of_cprofile(parts)
-        corrected, notes = of_tare(path, script, parts)
-        # A capture that has no calibration is read as it was recorded.
-        with open(path, "rb") as file:
-            data = file.read()
-        with open(path, "wb") as file:
-            file.write(data.replace(b"calibration", b"-----------"))
-        raw, _ = of_tare(path, script, parts)
-        at = data.find(b"dilation")
-        calibration = data[at : data.find(b"\0", at)].decode()
+        for _ in range(BLOCKS):
+            begin = time.perf_counter()
+            _core.start(folder)
+            started = max(started, time.perf_counter() - begin)
+            all_parts(parts, ROUNDS)
+            _core.stop()
+            timed(unrecorded, ROUNDS, plain)
+            profile.enable()
+            all_parts(cprofiled, ROUNDS)
+            profile.disable()
+            timed(unrecorded, ROUNDS, plain)
+        peer = of_cprofile(profile, cprofiled)
+        corrected, notes = of_tare(folder, script, parts)
+        calibration = uncalibrate(folder)
+        raw, _ = of_tare(folder, script, parts)
     finally:
         shutil.rmtree(folder)
     seconds = {name: sum(values) / 2 for name, values in plain.items()}
@@ -308,6 +314,8 @@ def judge(script: str) -> dict[str, Any]:
         "truth": shares(seconds),
         "cprofile": shares(peer),
         "raw": shares(raw),
+        "raw_seconds": raw,
+        "corrected_seconds": corrected,
         "corrected": shares(corrected),
         "left": sum(corrected.values()) / sum(seconds.values()),
         "error": printed_error(notes),

@@ -175,6 +175,20 @@ static void a_calibration_survives_as_text(void)
     CHECK(!tare_calibration_read("dilation nan nan, scale 1", &back));
 }
 
+static void a_slower_processor_makes_all_costs_larger(void)
+{
+    struct tare_calibration c = calibration();
+    c.probe_ns = 5000;
+    tare_calibration_adapt(&c, 0); /* nobody asked during the run */
+    CHECK(c.costs[TARE_COST_EXACT].inner == 40 + TARE_COST_EXACT);
+    tare_calibration_adapt(&c, 7500);
+    CHECK(c.costs[TARE_COST_EXACT].inner == 1.5 * (40 + TARE_COST_EXACT));
+    CHECK(c.costs[TARE_COST_EXACT].outer == 1.5 * (60 + TARE_COST_EXACT));
+    /* A damaged capture. */
+    tare_calibration_adapt(&c, 1e12);
+    CHECK(c.costs[TARE_COST_EXACT].inner == 1.5 * (40 + TARE_COST_EXACT));
+}
+
 static void a_capture_without_calibration_stays(void)
 {
     struct tree t;
@@ -198,6 +212,7 @@ int main(void)
     RUN(nothing_goes_below_a_nanosecond_per_call);
     RUN(slower_instructions_are_taken_off_python_only);
     RUN(a_calibration_survives_as_text);
+    RUN(a_slower_processor_makes_all_costs_larger);
     RUN(a_capture_without_calibration_stays);
     return check_done();
 }

@@ -13,7 +13,7 @@
 #include "check.h"
 #include "core/capture.h"
 #include "core/tree.h"
-#include "instrument/recorder.h"
+#include "instrument/recorder_hot.h"
 
 static char folder[] = "/tmp/tare-recorder-XXXXXX";
 
@@ -120,6 +120,71 @@ static void counts_and_times_come_back(void)
     }
     unlink(path);
     free(path);
+}
+
+static int64_t probed_ns;
+
+static void slow_probe(int times)
+{
+    int64_t begin = tare_clock_ns();
+    spin(times * 20000);
+    probed_ns += tare_clock_ns() - begin;
+}
+
+static void the_time_of_probes_is_nobodys(void)
+{
+    struct tare_recorder_options options = {.folder = folder, .probe = slow_probe};
+    struct tare_recorder *recorder = NULL;
+    struct tare_error err = {0};
+    CHECK_INT(tare_recorder_create(&options, &recorder, &err), 0);
+    char *path = strdup(tare_recorder_path(recorder));
+    uint32_t outer = frame_new(recorder, "outer"), inner = frame_new(recorder, "inner");
+    struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
+    probed_ns = 0;
+    int64_t begin = tare_clock_ns();
+    tare_recorder_enter(thread, outer, &outer, false);
+    for (int i = 0; i < 6; i++) {
+        spin(3000000);
+        if (!tare_recorder_enter_known(thread, &inner, false))
+            tare_recorder_enter(thread, inner, &inner, false);
+        CHECK(tare_recorder_leave_known(thread, &inner, false));
+    }
+    CHECK(!tare_recorder_leave_known(thread, &inner, false));
+    tare_recorder_leave(thread, false);
+    int64_t took = tare_clock_ns() - begin;
+    tare_recorder_destroy(recorder);
+    struct tare_capture_info info;
+    struct tare_profile *profile = read_back(path, &info);
+    if (profile) {
+        /* One at least at the beginning, and one later. */
+        CHECK(probed_ns > 2 * 1300000);
+        CHECK(info.probe_ns >= 1000000);
+        CHECK_INT(sum_of(profile, "inner", "calls"), 6);
+        CHECK(sum_of(profile, NULL, "wall") <= took - probed_ns + 100000);
+        tare_profile_destroy(profile);
+        tare_capture_info_finish(&info);
+    }
+    unlink(path);
+    free(path);
+}
+
+static void keys_may_be_forgotten(void)
+{
+    struct tare_recorder *recorder = recorder_new(0);
+    uint32_t frame = frame_new(recorder, "f");
+    struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
+    CHECK(!tare_recorder_enter_known(thread, &frame, false));
+    tare_recorder_enter(thread, frame, &frame, false);
+    /* Known below the thread, not below itself. */
+    CHECK(!tare_recorder_enter_known(thread, &frame, false));
+    CHECK(tare_recorder_leave_key(thread, &frame, false));
+    CHECK(tare_recorder_enter_known(thread, &frame, false));
+    CHECK(tare_recorder_leave_known(thread, &frame, false));
+    tare_recorder_forget(thread);
+    CHECK(!tare_recorder_enter_known(thread, &frame, false));
+    CHECK_INT(tare_recorder_depth(thread), 0);
+    unlink(tare_recorder_path(recorder));
+    tare_recorder_destroy(recorder);
 }
 
 static void a_restarted_thread_forgets(void)
@@ -452,6 +517,8 @@ int main(void)
     if (!mkdtemp(folder))
         return 2;
     RUN(counts_and_times_come_back);
+    RUN(the_time_of_probes_is_nobodys);
+    RUN(keys_may_be_forgotten);
     RUN(a_restarted_thread_forgets);
     RUN(what_comes_before_the_program_is_not_shown);
     RUN(deep_stacks_cross_chunks);

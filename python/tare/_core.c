@@ -92,7 +92,7 @@ static int core_exec(PyObject *module)
         PyErr_NewExceptionWithDoc("tare.TareError", "What tare could not do, and why.", NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "TareError", state->error) < 0)
         return -1;
-    if (core_result_init(module, state) < 0 || span_init(module, state) < 0)
+    if (core_result_init(module, state) < 0 || span_init(module, state) < 0 || hook_events_init(state) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", TARE_VERSION);
 }
@@ -104,6 +104,7 @@ static int core_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->result_type);
     Py_VISIT(state->span_type);
     Py_VISIT(state->ready_type);
+    Py_VISIT(state->callback_type);
     return 0;
 }
 
@@ -114,6 +115,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->result_type);
     Py_CLEAR(state->span_type);
     Py_CLEAR(state->ready_type);
+    Py_CLEAR(state->callback_type);
     return 0;
 }
 

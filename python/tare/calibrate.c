@@ -226,7 +226,7 @@ static PyObject *rows_new(void)
     return rows;
 }
 
-/* A loop, and what it took per call, in ticks, in each round. */
+/* A loop, and what it took per call in each round, in probes: how fast the processor is changes meanwhile. */
 struct loop {
     int cost;                 /* enum tare_cost, or TARE_COSTS for the plain loop */
     int callee;               /* the kind of what it calls: whose own time is the inner cost */
@@ -241,6 +241,7 @@ struct calibration {
     struct loop loops[LOOPS_MAX];
     size_t count;
     int rounds;
+    double probes[ROUNDS_MAX]; /* ticks */
 };
 
 static int cost_named(const char *name)
@@ -318,12 +319,20 @@ static double run_row(const struct calibration *c, PyObject *row, PyObject *rang
     return done ? (double)(end - begin) : -1;
 }
 
+static double probe_ticks(const struct calibration *c)
+{
+    return (double)tare_recorder_probe_now(c->clock, hook_probe);
+}
+
 static int run_plain(struct calibration *c, struct loop *loop, int round)
 {
     if (run_row(c, loop->plain, c->warm) < 0)
         return -1;
+    double probe = probe_ticks(c);
     double took = run_row(c, loop->plain, c->timed);
-    loop->off[round] = took / CALLS;
+    probe = (probe + probe_ticks(c)) / 2;
+    loop->off[round] = took / CALLS / probe;
+    c->probes[round] = probe;
     return took < 0 ? -1 : 0;
 }
 
@@ -335,11 +344,13 @@ static int run_hooked(struct calibration *c, struct loop *loop, int round)
         return -1;
     enum tare_cost callee = loop->callee < TARE_COST_FRAMES ? (enum tare_cost)loop->callee : TARE_COST_NONE;
     tare_recorder_totals(thread, callee, &calls[0], &ticks[0]);
+    double probe = probe_ticks(c);
     double took = run_row(c, loop->hooked, c->timed);
+    probe = (probe + probe_ticks(c)) / 2;
     tare_recorder_totals(thread, callee, &calls[1], &ticks[1]);
-    loop->on[round] = took / CALLS;
+    loop->on[round] = took / CALLS / probe;
     loop->inner[round] =
-        calls[1] > calls[0] ? (double)(ticks[1] - ticks[0]) / (double)(calls[1] - calls[0]) : 0;
+        calls[1] > calls[0] ? (double)(ticks[1] - ticks[0]) / (double)(calls[1] - calls[0]) / probe : 0;
     return took < 0 ? -1 : 0;
 }
 
@@ -537,11 +548,11 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
         derive_scale(c, &result);
         /* A machine that lets us wait now may do so later; how often is known only at the end. */
         result.scale_error += calibrate_waiting_since(&begin) - 1;
-        double ns_per_tick = 1e9 / clock->frequency_hz;
+        result.probe_ns = median(c->probes, c->rounds) * 1e9 / clock->frequency_hz;
         for (int i = 0; i < TARE_COSTS; i++) {
-            result.costs[i].inner *= ns_per_tick;
-            result.costs[i].outer *= ns_per_tick;
-            result.costs[i].error *= ns_per_tick;
+            result.costs[i].inner *= result.probe_ns;
+            result.costs[i].outer *= result.probe_ns;
+            result.costs[i].error *= result.probe_ns;
         }
         *ret_calibration = result;
     }

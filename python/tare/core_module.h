@@ -12,10 +12,11 @@
 #include "base/error.h"
 
 struct core_state {
-    PyObject *error;       /* tare.TareError */
-    PyObject *result_type; /* tare._core.Result */
-    PyObject *span_type;   /* tare._core.Span */
-    PyObject *ready_type;  /* what `async with` of a span awaits */
+    PyObject *error;         /* tare.TareError */
+    PyObject *result_type;   /* tare._core.Result */
+    PyObject *span_type;     /* tare._core.Span */
+    PyObject *ready_type;    /* what `async with` of a span awaits */
+    PyObject *callback_type; /* what is registered with sys.monitoring; NULL before 3.12 */
 };
 
 /** The state of the module. */

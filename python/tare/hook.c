@@ -56,6 +56,13 @@ _Thread_local struct hook_memory *hook_mine __attribute__((tls_model("initial-ex
 /* What threads and code objects remember is of one recording, or of none. */
 uint32_t hook_generation;
 uint32_t hook_epoch;
+uint64_t hook_stamp;
+
+static void generation_next(void)
+{
+    hook_generation++;
+    hook_stamp++;
+}
 
 static uint64_t pointer_hash(const void *key)
 {
@@ -175,13 +182,21 @@ static struct tare_recorder_thread *thread_begin(void)
         }
     }
     span_stack_finish(&hook_mine->spans);
-    *hook_mine = (struct hook_memory){.generation = hook_generation};
+    *hook_mine = (struct hook_memory){.generation = hook_generation, .stamp = hook_stamp};
     return hook.spans_only ? NULL : thread_record();
 }
 
 struct tare_recorder_thread *hook_thread_begin(void)
 {
-    return hook.recorder ? thread_begin() : NULL;
+    if (!hook.recorder)
+        return NULL;
+    if (!hook_mine || hook_mine->generation != hook_generation)
+        return thread_begin();
+    /* The same recording, but a code object died: no address is trusted any more. */
+    if (hook_mine->own)
+        tare_recorder_forget(hook_mine->own);
+    hook_mine->stamp = hook_stamp;
+    return hook_mine->thread;
 }
 
 struct tare_recorder_thread *hook_own_thread(void)
@@ -299,8 +314,10 @@ uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
 /* A code object that has a frame dies: nobody may take its address for it any more. */
 static void code_died(void *extra)
 {
-    if (extra)
+    if (extra) {
         hook_epoch++;
+        hook_stamp++;
+    }
 }
 
 uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
@@ -435,7 +452,7 @@ static void forked(void)
     /* The child runs on, unrecorded. What the recorder and the tables hold is left alone: another thread may
      * have been changing them. */
     hook.recorder = NULL;
-    hook_generation++;
+    generation_next();
     hook.c_frames = hook.codes = (struct pointer_table){0};
 }
 
@@ -495,11 +512,11 @@ static int calibrate(const struct tare_recorder *real, bool c_functions)
     hook.calibrator = pthread_self();
     hook.calibrating = true;
     hook.recorder = scratch;
-    hook_generation++;
+    generation_next();
     int rc = calibrate_run(options.clock, c_functions, &hook.calibrations[c_functions]);
     hook.calibrated[c_functions] = rc == 0;
     hook.recorder = NULL;
-    hook_generation++;
+    generation_next();
     hook.calibrating = false;
     hook.unmatched = hook.skipped = 0;
     tare_recorder_destroy(scratch);
@@ -533,11 +550,15 @@ PyObject *hook_start(PyObject *module, PyObject *args)
         return PyErr_Format(state->error, "this process is recorded already");
     if (prepare() < 0)
         return NULL;
-    struct tare_recorder_options options = {.folder = folder, .cap = cap};
+    struct tare_recorder_options options = {.folder = folder, .cap = cap, .probe = hook_probe};
     struct tare_recorder *recorder;
     struct tare_error err;
     if (tare_recorder_create(&options, &recorder, &err) < 0)
         return core_raise(state, &err, NULL);
+    if (hook_probe_prepare(tare_recorder_clock(recorder)) < 0) {
+        tare_recorder_destroy(recorder);
+        return NULL;
+    }
     hook_describe(recorder, folder);
     hook.spans_only = false;
     span_forked(false);
@@ -557,13 +578,13 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     tare_recorder_starting(recorder, starting);
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
-    hook_generation++;
+    generation_next();
     /* From here on other threads may open spans, and switch events on. */
     int rc = spans_only ? hook_events_switch(false) : 0;
     __atomic_store_n(&hook.recorder, recorder, __ATOMIC_RELEASE);
     if (rc < 0 || (!spans_only && hook_events_switch(true) < 0)) {
         hook.recorder = NULL;
-        hook_generation++;
+        generation_next();
         hook_events_stop();
         tare_recorder_destroy(recorder);
         return NULL;
@@ -581,7 +602,7 @@ PyObject *hook_stop(PyObject *module, PyObject *unused)
     PyObject *path = PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
     keep_waiting();
     hook.recorder = NULL;
-    hook_generation++;
+    generation_next();
     tare_recorder_destroy(recorder);
     forget_frames();
     return path;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "instrument/recorder.h"
+#include "instrument/recorder_hot.h"
 #include "span.h"
 
 struct hook_options {
@@ -36,6 +36,7 @@ struct hook_slot {
 struct hook_memory {
     struct tare_recorder_thread *thread; /* NULL: there was no room for it, or no span is open */
     struct tare_recorder_thread *own;    /* the same while no span is open */
+    uint64_t stamp;                      /* hook_stamp, when the rest was known to be true */
     uint32_t generation;                 /* of the recording that this is about */
     struct span_stack spans;
     struct hook_slot c_frames[HOOK_C_CACHE];
@@ -52,15 +53,17 @@ extern uint32_t hook_generation;
 /* Counts deaths of code objects that had a frame: another may have come to the same address. */
 extern uint32_t hook_epoch;
 
-/** The same as hook_thread, for a thread that is not known yet. */
+/* Changes with either. */
+extern uint64_t hook_stamp;
+
+/** The same as hook_thread, for a thread that is not known yet, or knows what may be no longer true. */
 struct tare_recorder_thread *hook_thread_begin(void);
 
 /** The thread's recorder; NULL while nothing is recorded here, or when this thread has no room. */
 static inline struct tare_recorder_thread *hook_thread(void)
 {
     struct hook_memory *memory = hook_mine;
-    return __builtin_expect(memory && memory->generation == hook_generation, 1) ? memory->thread
-                                                                                : hook_thread_begin();
+    return __builtin_expect(memory && memory->stamp == hook_stamp, 1) ? memory->thread : hook_thread_begin();
 }
 
 /** The frame of a code object that this thread has not met lately. */
@@ -97,10 +100,26 @@ static inline uint32_t hook_code_frame(PyCodeObject *code)
  * self_arg: what the descriptor is called on, or NULL. */
 uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg);
 
+/** A call of a code object begins, and no span needs care. */
+static inline void hook_enter_code(struct tare_recorder_thread *thread, PyCodeObject *code, bool resumed)
+{
+    if (!tare_recorder_enter_known(thread, code, resumed))
+        tare_recorder_enter(thread, hook_code_frame(code), code, resumed);
+}
+
+/** A call of a C function begins. */
+static inline void hook_enter_c(struct tare_recorder_thread *thread, const PyMethodDef *method,
+                                PyObject *object, PyObject *self_arg)
+{
+    if (!tare_recorder_enter_known(thread, method, false))
+        tare_recorder_enter(thread, hook_c_frame(method, object, self_arg), method, false);
+}
+
 /** The innermost call ends, if that is what the key stands for and no span needs care; else hook_leave. */
 static inline bool hook_leave_key(struct tare_recorder_thread *thread, const void *key, bool unwound)
 {
-    return !span_bound && tare_recorder_leave_key(thread, key, unwound);
+    return !span_bound &&
+           (tare_recorder_leave_known(thread, key, unwound) || tare_recorder_leave_key(thread, key, unwound));
 }
 
 /** A call of that frame ends (yielded: is only suspended): the innermost open call, or, when something was
@@ -113,6 +132,13 @@ uint32_t hook_c_known(const PyMethodDef *method);
 /** What recording a call of such a code object, or of such a C function, costs: its kind. */
 enum tare_cost hook_code_cost(PyCodeObject *code, const char *name);
 enum tare_cost hook_c_cost(const PyMethodDef *method, PyObject *object, const char *name);
+
+/** Work that is always the same, for the recorder; prepare it first. -1 with an exception. */
+int hook_probe_prepare(const struct tare_clock *clock);
+void hook_probe(int times);
+
+/** What the module needs for events, when it is made. */
+int hook_events_init(struct core_state *state);
 
 /** Start and stop reporting. Implemented by the file that the build picked. spans_only: threads are reported
  * where hook_events_here asks for it. */

@@ -7,6 +7,7 @@
  */
 #include "hook.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "span.h"
@@ -70,58 +71,63 @@ void hook_events_here(bool needed)
     switching_unlock();
 }
 
-static PyObject *on_enter(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     PyCodeObject *code = (PyCodeObject *)(void *)args[0];
     struct tare_recorder_thread *thread = hook_thread();
     if (span_bound)
         span_enter_frame(code, false);
     else if (thread)
-        tare_recorder_enter(thread, hook_code_frame(code), code, false);
+        hook_enter_code(thread, code, false);
     else
         outside();
     Py_RETURN_NONE;
 }
 
-static PyObject *on_resume(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     PyCodeObject *code = (PyCodeObject *)(void *)args[0];
     struct tare_recorder_thread *thread = hook_thread();
     if (span_bound)
         span_enter_frame(code, true);
     else if (thread)
-        tare_recorder_enter(thread, hook_code_frame(code), code, true);
+        hook_enter_code(thread, code, true);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_leave(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     struct tare_recorder_thread *thread = hook_thread();
     if (thread && !hook_leave_key(thread, args[0], false))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, false);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_yield(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     struct tare_recorder_thread *thread = hook_thread();
     if (thread && !hook_leave_key(thread, args[0], false))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), false, true);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_unwind(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     struct tare_recorder_thread *thread = hook_thread();
     if (thread && !hook_leave_key(thread, args[0], true))
         hook_leave(thread, hook_code_frame((PyCodeObject *)(void *)args[0]), true, false);
@@ -140,10 +146,11 @@ static const PyMethodDef *c_method(PyObject *callable, PyObject *first_arg)
 }
 
 /* Its arguments: code, offset, callable, first argument. */
-static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_call(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     PyObject *callable = args[2];
     /* Python functions report themselves. */
     if (Py_IS_TYPE(callable, &PyFunction_Type) || Py_IS_TYPE(callable, &PyMethod_Type))
@@ -153,16 +160,17 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, Py_ssize_t count
         Py_RETURN_NONE;
     const PyMethodDef *method = c_method(callable, args[3]);
     if (method)
-        tare_recorder_enter(thread, hook_c_frame(method, callable, args[3]), method, false);
+        hook_enter_c(thread, method, callable, args[3]);
     else
         tare_recorder_blind(thread);
     Py_RETURN_NONE;
 }
 
-static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_c_return(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
     if (thread && !hook_leave_key(thread, method, false))
@@ -170,10 +178,11 @@ static PyObject *on_c_return(PyObject *self, PyObject *const *args, Py_ssize_t c
     Py_RETURN_NONE;
 }
 
-static PyObject *on_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *on_c_raise(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     (void)self;
     (void)count;
+    (void)names;
     const PyMethodDef *method = c_method(args[2], args[3]);
     struct tare_recorder_thread *thread = method ? hook_thread() : NULL;
     if (thread && !hook_leave_key(thread, method, true))
@@ -181,18 +190,39 @@ static PyObject *on_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t co
     Py_RETURN_NONE;
 }
 
-#define FASTCALL(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL
+/* What is registered: an object whose call is our function, with nothing between the two. */
+struct callback {
+    PyObject_HEAD
+    vectorcallfunc call;
+};
 
-/* An event, its callback, and whether it belongs to C functions. */
-static struct event {
-    PyMethodDef method; /* its name is the event's in sys.monitoring.events */
+static PyMemberDef callback_members[] = {
+    {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(struct callback, call), Py_READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot callback_slots[] = {
+    {Py_tp_members, callback_members},
+    {Py_tp_call, (void *)(uintptr_t)PyVectorcall_Call},
+    {0, NULL},
+};
+
+static PyType_Spec callback_spec = {
+    .name = "tare._core.Callback",
+    .basicsize = sizeof(struct callback),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = callback_slots,
+};
+
+/* An event by its name in sys.monitoring.events, its callback, and whether it belongs to C functions. */
+static const struct event {
+    const char *name;
+    vectorcallfunc call;
     bool c_function;
 } table[] = {
-    {{"PY_START", FASTCALL(on_enter), NULL}, false},  {{"PY_RESUME", FASTCALL(on_resume), NULL}, false},
-    {{"PY_THROW", FASTCALL(on_resume), NULL}, false}, {{"PY_RETURN", FASTCALL(on_leave), NULL}, false},
-    {{"PY_YIELD", FASTCALL(on_yield), NULL}, false},  {{"PY_UNWIND", FASTCALL(on_unwind), NULL}, false},
-    {{"CALL", FASTCALL(on_call), NULL}, true},        {{"C_RETURN", FASTCALL(on_c_return), NULL}, true},
-    {{"C_RAISE", FASTCALL(on_c_raise), NULL}, true},
+    {"PY_START", on_enter, false},  {"PY_RESUME", on_resume, false}, {"PY_THROW", on_resume, false},
+    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},   {"PY_UNWIND", on_unwind, false},
+    {"CALL", on_call, true},        {"C_RETURN", on_c_return, true}, {"C_RAISE", on_c_raise, true},
 };
 
 enum { EVENTS = sizeof table / sizeof table[0] };
@@ -242,25 +272,37 @@ static int set_events(long set)
     return done ? 0 : -1;
 }
 
-static int register_all(PyObject *module, long *ret_set)
+static PyObject *callback_new(PyObject *type, vectorcallfunc call)
+{
+    struct callback *made = PyObject_New(struct callback, (PyTypeObject *)(void *)type);
+    if (made)
+        made->call = call;
+    return (PyObject *)(void *)made;
+}
+
+static int register_all(PyObject *type, long *ret_set)
 {
     long set = 0;
-    for (size_t i = 0; i < EVENTS; i++) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < EVENTS; i++) {
         if (table[i].c_function && !events.c_functions)
             continue;
-        long number = event_number(table[i].method.ml_name);
-        PyObject *callback = number < 0 ? NULL : PyCFunction_New(&table[i].method, module);
-        if (!callback || register_callback(number, callback) < 0) {
-            Py_XDECREF(callback);
-            return -1;
-        }
-        Py_DECREF(callback);
+        long number = event_number(table[i].name);
+        PyObject *callback = number < 0 ? NULL : callback_new(type, table[i].call);
+        rc = callback ? register_callback(number, callback) : -1;
+        Py_XDECREF(callback);
         /* C_RETURN and C_RAISE come with CALL and cannot be asked for on their own. */
-        if (strncmp(table[i].method.ml_name, "C_", 2) != 0)
+        if (strncmp(table[i].name, "C_", 2) != 0)
             set |= number;
     }
     *ret_set = set;
-    return 0;
+    return rc;
+}
+
+int hook_events_init(struct core_state *state)
+{
+    state->callback_type = PyType_FromSpec(&callback_spec);
+    return state->callback_type ? 0 : -1;
 }
 
 int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
@@ -277,7 +319,8 @@ int hook_events_start(PyObject *module, bool c_functions, bool spans_only)
     events.tool = tool_take();
     if (events.tool < 0)
         return -1;
-    if (register_all(module, &events.set) < 0 || (!spans_only && hook_events_switch(true) < 0)) {
+    if (register_all(core_state_of(module)->callback_type, &events.set) < 0 ||
+        (!spans_only && hook_events_switch(true) < 0)) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         hook_events_stop();
@@ -302,7 +345,7 @@ void hook_events_stop(void)
     set_events(0);
     events.on = false;
     for (size_t i = 0; i < EVENTS; i++) {
-        long number = event_number(table[i].method.ml_name);
+        long number = event_number(table[i].name);
         if (number >= 0)
             register_callback(number, NULL);
     }

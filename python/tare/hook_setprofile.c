@@ -95,7 +95,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         if (span_bound)
             span_enter_frame(code, resumed(frame, code));
         else
-            tare_recorder_enter(thread, hook_code_frame(code), code, resumed(frame, code));
+            hook_enter_code(thread, code, resumed(frame, code));
         break;
     }
     case PyTrace_RETURN: {
@@ -114,7 +114,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         if (!method)
             break;
         if (what == PyTrace_C_CALL)
-            tare_recorder_enter(thread, hook_c_frame(method, arg, NULL), method, false);
+            hook_enter_c(thread, method, arg, NULL);
         else if (!hook_leave_key(thread, method, what == PyTrace_C_EXCEPTION))
             hook_leave(thread, hook_c_frame(method, arg, NULL), what == PyTrace_C_EXCEPTION, false);
         break;
@@ -201,6 +201,12 @@ void hook_events_here(bool needed)
         PyEval_SetProfile(on_event, NULL);
     else if (!needed && here->c_profilefunc && !span_bound)
         PyEval_SetProfile(NULL, NULL);
+}
+
+int hook_events_init(struct core_state *state)
+{
+    (void)state;
+    return 0;
 }
 
 int hook_events_start(PyObject *module, bool c_functions, bool spans_only)

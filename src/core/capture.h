@@ -72,6 +72,8 @@ struct tare_capture_header {
     uint32_t starting; /* 1: the program has not begun, what was recorded is the interpreter's own start */
     uint64_t truncated_calls; /* calls that had no room for a context of their own */
     uint64_t lost_calls;      /* calls that left no trace: their time is their caller's */
+    uint64_t probe_ticks;     /* of all probes: work that is always the same, timed now and then */
+    uint64_t probes;
 };
 
 /* A kind of frame that only captures have: a counter. Its node stands under the context that counted; calls
@@ -102,7 +104,7 @@ struct tare_capture_thread {
 struct tare_capture_node {
     uint32_t parent; /* node; 0 for the root of a thread */
     uint32_t frame;  /* 0 for the root of a thread */
-    uint32_t recent; /* the child that was entered last: a hint for the writer */
+    uint32_t reserved;
     uint32_t blind;  /* calls it made that were reported and are no call of a function: of types */
     uint64_t calls;
     uint64_t self_ticks;
@@ -134,6 +136,7 @@ struct tare_capture_info {
     uint32_t open_calls; /* closed by the reader at the end of the capture */
     uint64_t truncated_calls;
     uint64_t lost_calls;
+    double probe_ns; /* what a probe took on average; 0: there were none */
     char version[32];
 };
 

@@ -48,8 +48,8 @@ static long long thousandths(double value)
 
 void tare_calibration_write(const struct tare_calibration *c, struct tare_buf *buf)
 {
-    tare_buf_printf(buf, "dilation %lld %lld, scale %lld", thousandths(c->dilation),
-                    thousandths(c->dilation_error), thousandths(c->scale_error));
+    tare_buf_printf(buf, "dilation %lld %lld, scale %lld, probe %lld", thousandths(c->dilation),
+                    thousandths(c->dilation_error), thousandths(c->scale_error), thousandths(c->probe_ns));
     for (int i = TARE_COST_EXACT; i < TARE_COSTS; i++)
         tare_buf_printf(buf, ", %s %lld %lld %lld", names[i], thousandths(c->costs[i].inner),
                         thousandths(c->costs[i].outer), thousandths(c->costs[i].error));
@@ -92,7 +92,10 @@ bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibr
         strncmp(at, ", scale", 7) != 0)
         return false;
     at += 7;
-    if (!number(&at, 0, 10, &c.scale_error))
+    if (!number(&at, 0, 10, &c.scale_error) || strncmp(at, ", probe", 7) != 0)
+        return false;
+    at += 7;
+    if (!number(&at, 0, 1e9, &c.probe_ns))
         return false;
     for (int i = TARE_COST_EXACT; i < TARE_COSTS; i++)
         if (!read_cost(&at, names[i], &c.costs[i]))
@@ -102,7 +105,6 @@ bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibr
     return true;
 }
 
-/* The program had to wait for a processor, and what recording cost waited with it. */
 static void scale(struct tare_calibration *c, double by)
 {
     for (int i = 0; i < TARE_COSTS; i++) {
@@ -110,6 +112,12 @@ static void scale(struct tare_calibration *c, double by)
         c->costs[i].outer *= by;
         c->costs[i].error *= by;
     }
+}
+
+/* The program had to wait for a processor, and what recording cost waited with it. */
+static void scale_waiting(struct tare_calibration *c, double by)
+{
+    scale(c, by);
     /* It waits now and then, not a little all the time: the parts of a short run get unequal shares of it. */
     c->scale_error = TARE_OVERHEAD_DOUBT + (by - 1) / 4;
 }
@@ -126,8 +134,17 @@ bool tare_calibration_find(const struct tare_profile *profile, struct tare_calib
             waiting = (double)strtoll(text + strlen(WAITING ": "), NULL, 10) / 1000;
     }
     if (found && waiting >= 1 && waiting < 1000)
-        scale(ret_calibration, waiting);
+        scale_waiting(ret_calibration, waiting);
     return found;
+}
+
+void tare_calibration_adapt(struct tare_calibration *c, double probe_ns)
+{
+    double by = c->probe_ns > 0 ? probe_ns / c->probe_ns : 0;
+    if (by > 0.1 && by < 10) {
+        scale(c, by);
+        c->probe_ns = probe_ns;
+    }
 }
 
 static bool is_python(uint8_t kind)
@@ -332,6 +349,7 @@ int tare_overhead_correct(struct tare_profile *profile, const struct tare_captur
         *ret_overhead = (struct tare_overhead){.uncalibrated = 1};
         return 0;
     }
+    tare_calibration_adapt(&calibration, info->probe_ns);
     if (tare_overhead_remove(profile, info, &calibration, NULL, &overhead, err) < 0)
         return -1;
     struct tare_buf buf;

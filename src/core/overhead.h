@@ -69,6 +69,7 @@ struct tare_calibration {
     double dilation; /* how much longer Python code between calls takes while it is recorded; 1: no longer */
     double dilation_error;
     double scale_error; /* relative: how much all costs together vary with what else the machine does */
+    double probe_ns;    /* what a probe took then: the costs are for a processor of that speed */
 };
 
 /* What was taken off. */
@@ -87,6 +88,9 @@ const char *tare_cost_name(enum tare_cost cost);
  * thousandths, so that no locale changes them. */
 void tare_calibration_write(const struct tare_calibration *calibration, struct tare_buf *buf);
 bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibration);
+
+/** The same costs on a processor that is so fast that a probe takes that long. 0: not known, no change. */
+void tare_calibration_adapt(struct tare_calibration *calibration, double probe_ns);
 
 /** The calibration that a capture brought along, in a comment of its profile; false if it has none. Another
  * comment may say how much longer everything took because the thread had to wait for a processor. */

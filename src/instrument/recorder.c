@@ -3,7 +3,6 @@
  * rare. */
 #include "instrument/recorder.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +14,6 @@ enum {
     SLOTS_FIRST = 256,
     SEARCH_CALLS = 64, /* how far down a missed end is looked for */
 };
-
-/* Keep the compiler from moving stores across: the processor keeps the order that another process sees. */
-static inline void in_this_order(void)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-}
 
 static inline uint64_t child_hash(uint32_t parent, uint32_t frame)
 {
@@ -144,14 +137,11 @@ static struct tare_capture_call *segment_back(struct tare_recorder_thread *threa
 void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, const void *key, bool resumed)
 {
     uint64_t now = tare_clock_now(thread->clock);
-    struct tare_capture_call *top = thread->top;
-    struct tare_capture_node *node = node_at(thread, top->node);
-    uint32_t child = node->recent;
-    if (!child || node_at(thread, child)->frame != frame) {
-        child = child_find(thread, top->node, frame);
-        node->recent = child == thread->truncated ? 0 : child;
-    }
-    struct tare_capture_call *call = top + 1;
+    if (now >= thread->probe_at)
+        now = recorder_probe(thread, now);
+    uint32_t parent = thread->top->node;
+    uint32_t child = child_find(thread, parent, frame);
+    struct tare_capture_call *call = thread->top + 1;
     if (call == thread->stack_end || thread->lost_depth) {
         call = thread->lost_depth ? NULL : segment_next(thread);
         if (!call) {
@@ -160,34 +150,21 @@ void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, co
             return;
         }
     }
-    call->enter_ticks = now;
-    call->inner_ticks = 0;
-    call->key = (uint64_t)(uintptr_t)key;
-    call->node = child;
-    call->resumed = resumed;
-    in_this_order();
-    thread->record->depth++;
-    thread->record->last_ticks = now;
-    thread->top = call;
+    if (key && child != thread->truncated)
+        *recorder_known_at(thread, parent, key) = (struct recorder_known){key, parent, child};
+    recorder_push(thread, call, child, key, resumed, now);
+}
+
+void tare_recorder_forget(struct tare_recorder_thread *thread)
+{
+    memset(thread->known, 0, sizeof thread->known);
 }
 
 /* End the innermost call, which is on the stack. */
-static inline void leave_top(struct tare_recorder_thread *thread, uint64_t now, bool unwound)
+static void leave_top(struct tare_recorder_thread *thread, uint64_t now, bool unwound)
 {
     struct tare_capture_call *call = thread->top;
-    struct tare_capture_thread *record = thread->record;
-    struct tare_capture_call *caller = call == thread->stack_begin ? segment_back(thread) : call - 1;
-    uint64_t took = now - call->enter_ticks;
-    struct tare_capture_node *node = node_at(thread, call->node);
-    record->depth--;
-    record->last_ticks = now;
-    in_this_order();
-    node->calls++;
-    node->self_ticks += took - call->inner_ticks;
-    node->resumes += call->resumed;
-    node->unwinds += unwound;
-    caller->inner_ticks += took;
-    thread->top = caller;
+    recorder_pop(thread, call == thread->stack_begin ? segment_back(thread) : call - 1, now, unwound);
 }
 
 void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound)
@@ -392,6 +369,7 @@ int recorder_thread_renew(struct tare_recorder_thread *thread, int64_t tid, cons
     thread->lost_depth = 0;
     thread->segment_count = thread->segment_now = 0;
     memset(thread->slots, 0, (thread->slot_mask + 1) * sizeof *thread->slots);
+    tare_recorder_forget(thread);
     return thread_place(thread, tid, name) ? 0 : -1;
 }
 
@@ -418,6 +396,7 @@ struct tare_recorder_thread *tare_recorder_thread_begin(struct tare_recorder *re
     thread->recorder = recorder;
     thread->base = recorder->base;
     thread->clock = &recorder->clock;
+    thread->probe_at = recorder->probe ? 0 : UINT64_MAX;
     if (!slots_grow(thread) || !thread_place(thread, tid, name)) {
         recorder_thread_free(thread);
         return NULL;
@@ -464,6 +443,7 @@ int tare_recorder_create(const struct tare_recorder_options *options, struct tar
     pthread_mutex_init(&recorder->lock, NULL);
     recorder->cap = options->cap ? options->cap : (uint64_t)256 << 20;
     recorder->scratch = options->scratch;
+    recorder->probe = options->probe;
     recorder->folder = strdup(options->folder ? options->folder : "");
     if (options->clock)
         recorder->clock = *options->clock;

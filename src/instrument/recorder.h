@@ -26,11 +26,16 @@
 struct tare_recorder;
 struct tare_recorder_thread;
 
+/* Work that is always the same, done so many times: how long it takes tells how fast the processor is now. A
+ * processor that is shared is slower at times by half and more, and what recording costs is so too. */
+typedef void tare_recorder_probe(int times);
+
 struct tare_recorder_options {
     const char *folder; /* where captures are made; it exists */
     uint64_t cap;       /* most bytes of a capture; 0: 256 MiB */
     bool scratch;       /* keep the capture in memory: it has no path and is gone with the recorder */
     const struct tare_clock *clock; /* copied; NULL: make one, which takes 20 ms */
+    tare_recorder_probe *probe;     /* timed every few milliseconds while calls are recorded; or NULL */
 };
 
 /* What is entered. Texts are copied; NULL is "". */
@@ -56,6 +61,9 @@ const char *tare_recorder_path(const struct tare_recorder *recorder);
 /** The clock it uses. */
 const struct tare_clock *tare_recorder_clock(const struct tare_recorder *recorder);
 
+/** How long a probe takes now, in ticks. */
+uint64_t tare_recorder_probe_now(const struct tare_clock *clock, tare_recorder_probe *probe);
+
 /** Keep something about the process: "command", "rank"... */
 void tare_recorder_meta(struct tare_recorder *recorder, const char *key, const char *value);
 
@@ -80,6 +88,9 @@ void tare_recorder_thread_end(struct tare_recorder_thread *thread);
 /** A call begins. key: what tare_recorder_leave_key will be told. resumed: it takes up a generator or
  * coroutine again. */
 void tare_recorder_enter(struct tare_recorder_thread *thread, uint32_t frame, const void *key, bool resumed);
+
+/** Keys may stand for something else from now on. */
+void tare_recorder_forget(struct tare_recorder_thread *thread);
 
 /** The innermost call ends. unwound: by an exception. */
 void tare_recorder_leave(struct tare_recorder_thread *thread, bool unwound);

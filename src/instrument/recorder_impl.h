@@ -8,36 +8,11 @@
 #include <stddef.h>
 
 #include "core/capture.h"
-#include "instrument/recorder.h"
+#include "instrument/recorder_hot.h"
 
 enum {
     TARE_RECORDER_CALLS_PER_CHUNK =
         (TARE_CAPTURE_CHUNK - sizeof(struct tare_capture_chunk)) / sizeof(struct tare_capture_call),
-};
-
-/* A list of chunks that is being appended to. */
-struct chunk_list {
-    uint32_t *first; /* in the capture: where the list begins */
-    uint32_t last;   /* address of its newest chunk */
-};
-
-struct tare_recorder_thread {
-    /* What every event touches, together. */
-    unsigned char *base; /* the capture's mapping */
-    struct tare_capture_call *top, *stack_begin, *stack_end;
-    struct tare_capture_thread *record;
-    const struct tare_clock *clock;
-    uint64_t *slots; /* high half tag, low half node; 0 empty */
-    uint64_t slot_mask;
-    uint32_t node_count;
-    uint32_t lost_depth; /* calls that could not be put on the stack */
-
-    struct tare_recorder *recorder;
-    struct chunk_list nodes, stack;
-    uint32_t truncated; /* the node for calls without room */
-    uint32_t *segments; /* addresses of the stack's chunks, oldest first */
-    uint32_t segment_count, segment_now;
-    struct tare_recorder_thread *next;
 };
 
 struct tare_recorder {
@@ -53,24 +28,20 @@ struct tare_recorder {
     struct tare_capture_header *header;
     struct chunk_list meta, frames, text, threads;
     uint32_t truncated_frame;
+    tare_recorder_probe *probe; /* or NULL */
+    uint64_t probe_best;        /* the fastest so far, in ticks */
     struct tare_recorder_thread *list;
 };
-
-/** What lies at an address. */
-static inline void *at_address(const unsigned char *base, uint32_t address)
-{
-    union {
-        const unsigned char *given;
-        unsigned char *kept;
-    } memory = {.given = base};
-    return memory.kept + (uint64_t)address * TARE_CAPTURE_UNIT;
-}
 
 /** The address of something in the capture. */
 static inline uint32_t address_of(const unsigned char *base, const void *memory)
 {
     return (uint32_t)((uint64_t)((const unsigned char *)memory - base) / TARE_CAPTURE_UNIT);
 }
+
+/** A probe is due, in a call that begins now: when it begins after the probe. The probe's time is nobody's.
+ */
+uint64_t recorder_probe(struct tare_recorder_thread *thread, uint64_t now);
 
 /** Make and map the file. */
 int recorder_file_open(struct tare_recorder *recorder, struct tare_error *err);
