@@ -23,6 +23,9 @@ static const double usual_until = 0.01;
 /* Rounds that the time is divided into, once all processes are there. */
 enum { ROUNDS = 12, ROUNDS_WHEN_EVICTED = 3 };
 
+/* Processes to hear before a median is called sure, where starting them is cheap. */
+enum { PROCESSES = 5 };
+
 /* A slice starts with so many calls, and doubles from cycle to cycle. */
 enum { SLICE_CALLS = 40, CYCLE = 6 };
 
@@ -129,6 +132,8 @@ static void settle(struct tare_sweep *sweep, size_t config)
     bool asked = plan->until > 0 || only_until;
     /* Nobody asked for an early end: go on until p99 can be told as well. */
     bool enough = sure && (plan->until > 0 || slot->tail_known || into->calls_per_sample.value > 1);
+    /* One process may be lucky for as long as it lives. */
+    enough = enough && (int64_t)into->samples_count >= slot->wanted;
     if (plan->processes > (int64_t)into->samples_count)
         return;
     if (runs > 0 && (int64_t)slot->samples >= runs)
@@ -158,6 +163,10 @@ static int first_samples(struct tare_sweep *sweep, size_t config, int64_t warm_n
                          TARE_SWEEP_LEAST);
     into->status = TARE_RUN_MEASURED;
     into->reason = NULL;
+    struct tare_sweep_slot *slot = &sweep->slots[config];
+    int64_t share = (bench->deadline_ns - bench->start_ns) / (int64_t)(3 * sweep->count);
+    slot->wanted = share / (slot->open_ns > 0 ? slot->open_ns : 1);
+    slot->wanted = slot->wanted < 1 ? 1 : slot->wanted > PROCESSES ? PROCESSES : slot->wanted;
     if (tare_run_config_derive(into, err))
         return -1;
     if (bench->watch && bench->watch->row)
@@ -206,21 +215,35 @@ static int first_pass(struct tare_sweep *sweep, struct tare_error *err)
     return 0;
 }
 
-/* Is it time for another process? The user says how many, or starting them may take a third of the time. */
+/* Samples that each process is to give where the user said how many of both there are to be; 0 if not. */
+static int64_t runs_each(const struct tare_sweep *sweep, size_t config)
+{
+    int64_t runs = runs_asked(sweep, config), processes = sweep->bench->plan->processes;
+    return runs > 0 && processes > 1 ? (runs + processes - 1) / processes : 0;
+}
+
+/* Samples of the process that it has now. */
+static int64_t own_samples(const struct tare_sweep *sweep, size_t config)
+{
+    const struct tare_run_config *from = &sweep->bench->run->configs[config];
+    return from->samples_count ? (int64_t)from->samples[from->samples_count - 1].ns_count : 0;
+}
+
+/* Is it time for another process? The user says how many; or a few at once, and then more as long as starting
+ * them takes at most a third of the time. */
 static bool renewal_due(const struct tare_sweep *sweep, size_t config)
 {
     const struct tare_bench_plan *plan = sweep->bench->plan;
     const struct tare_sweep_slot *slot = &sweep->slots[config];
-    const struct tare_run_config *from = &sweep->bench->run->configs[config];
-    int64_t runs = runs_asked(sweep, config);
-    if (slot->rounds < 2)
-        return false;
+    int64_t processes = (int64_t)sweep->bench->run->configs[config].samples_count;
     if (plan->processes > 0) {
-        bool share =
-            runs == 0 || (int64_t)slot->samples * plan->processes >= runs * (int64_t)from->samples_count;
-        return share && (int64_t)from->samples_count < plan->processes;
+        int64_t each = runs_each(sweep, config);
+        bool served = each > 0 ? own_samples(sweep, config) >= each : slot->rounds >= 2;
+        return served && processes < plan->processes;
     }
-    return 2 * slot->opening_ns <= slot->measured_ns;
+    if (processes < slot->wanted)
+        return slot->rounds > (processes == 1); /* the first round of the first process is the first pass */
+    return slot->rounds >= 2 && 2 * slot->opening_ns <= slot->measured_ns;
 }
 
 /* The most of one slice: a few calls at first, more from cycle to cycle, but never so much that the rounds
@@ -250,11 +273,9 @@ static struct tare_harness_limits slice_of(const struct tare_sweep *sweep, size_
         most = runs - (int64_t)slot->samples;
     if (plan->duration_ns > 0 && plan->duration_ns - slot->measured_ns < budget)
         budget = plan->duration_ns - slot->measured_ns;
-    /* Several processes share the runs. */
-    if (runs > 0 && plan->processes > 1 && (int64_t)from->samples_count < plan->processes) {
-        int64_t each = (runs + plan->processes - 1) / plan->processes;
-        most = most < each ? most : each;
-    }
+    int64_t each = runs_each(sweep, config) - own_samples(sweep, config);
+    if (runs_each(sweep, config) > 0 && (int64_t)from->samples_count < plan->processes && each < most)
+        most = each;
     return (struct tare_harness_limits){
         .min_samples = 1, .max_samples = most > 0 ? most : 1, .budget_ns = budget > 0 ? budget : 0};
 }

@@ -25,7 +25,8 @@ struct tare_sweep_slot {
     int64_t sample_ns;   /* what one takes, roughly */
     size_t samples;      /* in all processes */
     size_t ns_room, rounds_room;
-    size_t rounds; /* in this process */
+    size_t rounds;  /* in this process */
+    int64_t wanted; /* processes to hear before it is called sure */
     size_t look, next_look;
     double half_width; /* of the median's bounds at the last look, relative; infinite when unbounded */
     double lower_ns, upper_ns;
