@@ -23,9 +23,15 @@ struct part {
     const char *name;
 };
 
+static int measure(struct tare_bench *bench, struct tare_error *err)
+{
+    return bench->plan->in_process ? tare_bench_here(bench, err) : tare_bench_measure(bench, err);
+}
+
 static const struct part parts[] = {
-    {tare_bench_measure, 0, TARE_BENCH_MEASURING, 0.6, "times"},
+    {measure, 0, TARE_BENCH_MEASURING, 0.6, "times"},
     {tare_bench_weigh, offsetof(struct tare_bench_plan, no_memory), TARE_BENCH_WEIGHING, 0.15, "memory"},
+    {tare_bench_answers, offsetof(struct tare_bench_plan, no_answers), TARE_BENCH_ANSWERS, 0.1, "answers"},
 };
 
 enum { PARTS = sizeof parts / sizeof parts[0] };
@@ -80,7 +86,24 @@ int tare_bench_worker(const struct tare_bench *bench, const struct tare_worker_s
         start.argv = bench->watch->worker_argv;
     if (bench->watch)
         start.stop = bench->watch->stop;
-    return tare_worker_open(&start, spec, ret_worker, ret_ready, err);
+    if (tare_worker_open(&start, spec, ret_worker, ret_ready, err))
+        return -1;
+    if (bench->plan->given_count == 0)
+        return 0;
+    struct tare_arena arena;
+    struct tare_tensor *inputs;
+    size_t count;
+    tare_arena_init(&arena, 0);
+    int rc = tare_bench_inputs(bench, spec, &arena, &inputs, &count, err) ||
+                     tare_worker_feed(*ret_worker, inputs, count, err)
+                 ? -1
+                 : 0;
+    tare_arena_finish(&arena);
+    if (rc) {
+        tare_worker_close(*ret_worker);
+        *ret_worker = NULL;
+    }
+    return rc;
 }
 
 static bool left_out(const struct tare_bench_plan *plan, const struct part *part)

@@ -29,6 +29,14 @@ struct tare_bench_precision {
     const char *name, *path;
 };
 
+/* One configuration, for those who want just these and not all combinations. 0 and NULL mean the default. */
+struct tare_bench_choice {
+    int64_t batch, threads;
+    const char *precision, *provider;
+    const struct tare_run_dim *dims;
+    size_t dims_count;
+};
+
 /* What to do. Lists that are empty mean the default, which the run states. */
 struct tare_bench_plan {
     const char *engine;     /* "onnxruntime"; "fake" for a known truth */
@@ -48,6 +56,11 @@ struct tare_bench_plan {
     size_t levels_count;
     const char *const *groups; /* layer groups: patterns of node names, or op types */
     size_t groups_count;
+    const struct tare_bench_choice *choices; /* in place of all combinations; precisions still names models */
+    size_t choices_count;
+    const struct tare_tensor *given; /* the caller's inputs; those without a name in the model's order */
+    size_t given_count;
+    bool in_process;  /* time it in this process, on the caller's own arrays */
     const char *unit; /* NULL: from the model */
     int64_t items;    /* items per configuration (--num-pairs); 0: not asked */
     double until;     /* half width of the median's bounds, relative; 0: not asked */

@@ -47,6 +47,11 @@ int tare_bench_worker(const struct tare_bench *bench, const struct tare_worker_s
                       struct tare_worker **ret_worker, struct tare_worker_ready *ret_ready,
                       struct tare_error *err);
 
+/** The inputs of a spec, the caller's among them; NULL where the engine has no model file. */
+int tare_bench_inputs(const struct tare_bench *bench, const struct tare_worker_spec *spec,
+                      struct tare_arena *arena, struct tare_tensor **ret_inputs, size_t *ret_count,
+                      struct tare_error *err);
+
 /* Two specs measured in turn, blocks of ABBA, for a proof: the ratio of their medians with bounds. */
 struct tare_bench_duel {
     struct tare_run_estimate ratio; /* time of a over time of b: above 1, b is faster */
@@ -60,8 +65,9 @@ int tare_bench_duel(struct tare_bench *bench, const struct tare_worker_spec *a, 
                     struct tare_bench_duel *ret_duel, struct tare_error *err);
 
 int tare_bench_measure(struct tare_bench *bench, struct tare_error *err); /* sweep.c: times */
-int tare_bench_weigh(struct tare_bench *bench, struct tare_error *err);   /* weigh.c: memory, leaks */
-int tare_bench_layers(struct tare_bench *bench, struct tare_error *err);  /* layering.c: nodes, MACs, peaks */
+int tare_bench_here(struct tare_bench *bench, struct tare_error *err);   /* given.c: times, in this process */
+int tare_bench_weigh(struct tare_bench *bench, struct tare_error *err);  /* weigh.c: memory, leaks */
+int tare_bench_layers(struct tare_bench *bench, struct tare_error *err); /* layering.c: nodes, MACs, peaks */
 int tare_bench_answers(struct tare_bench *bench, struct tare_error *err); /* answers.c: accuracy */
 int tare_bench_advise(struct tare_bench *bench, struct tare_error *err);  /* advise.c: findings, advice */
 

@@ -59,16 +59,21 @@ static int fill_batches(struct tare_bench *bench, const struct tare_bench_models
             return tare_fail_memory(err);
         for (size_t i = 0; i < plan->dims_count; i++)
             dims[i] = (struct tare_run_dim){plan->dims[i].name, plan->dims[i].values[0]};
-        struct tare_inputs_ask ask = {
-            .dims = dims, .dims_count = plan->dims_count, .path = plan->inputs_path};
+        struct tare_inputs_ask ask = {.dims = dims,
+                                      .dims_count = plan->dims_count,
+                                      .path = plan->inputs_path,
+                                      .given = plan->given,
+                                      .given_count = plan->given_count};
         if (tare_inputs_bind(models->items[0].model, &ask, &bench->arena, &inputs, err))
             return -1;
-        if (inputs.batch_fixed || plan->inputs_path) {
+        if (inputs.batch_fixed || plan->inputs_path || plan->given_count) {
             lists->one_batch = inputs.batch;
             lists->batches = &lists->one_batch;
             lists->batches_count = 1;
             tare_bench_note(bench, "batch %lld: %s", (long long)inputs.batch,
-                            inputs.batch_fixed ? inputs.batch_fixed : "as the inputs' file has it");
+                            inputs.batch_fixed  ? inputs.batch_fixed
+                            : plan->inputs_path ? "as the inputs' file has it"
+                                                : "as the given inputs have it");
             return 0;
         }
     }
@@ -142,8 +147,12 @@ static int bind_config(struct tare_bench *bench, const struct tare_bench_model *
         return 0;
     }
     struct tare_inputs inputs;
-    struct tare_inputs_ask ask = {
-        .batch = spec->batch, .dims = spec->dims, .dims_count = spec->dims_count, .path = spec->inputs_path};
+    struct tare_inputs_ask ask = {.batch = spec->batch,
+                                  .dims = spec->dims,
+                                  .dims_count = spec->dims_count,
+                                  .path = spec->inputs_path,
+                                  .given = bench->plan->given,
+                                  .given_count = bench->plan->given_count};
     if (tare_inputs_bind(model->model, &ask, &run->arena, &inputs, err))
         return -1;
     if (tokens && inputs.sequence <= 0)
@@ -227,6 +236,41 @@ static int find_library(struct tare_bench *bench, struct tare_error *err)
     return 0;
 }
 
+/* Just these, in their order. */
+static int add_choices(struct tare_bench *bench, const struct tare_bench_models *models,
+                       const struct lists *lists, struct tare_error *err)
+{
+    const struct tare_bench_plan *plan = bench->plan;
+    if (plan->choices_count > CONFIGS_MOST)
+        return tare_fail(err, TARE_E_USAGE, 0, "more than %d configurations: give fewer", CONFIGS_MOST);
+    for (size_t i = 0; i < plan->choices_count; i++) {
+        const struct tare_bench_choice *choice = &plan->choices[i];
+        const struct tare_bench_model *model = NULL;
+        for (size_t m = 0; m < models->count && !model; m++)
+            if (!choice->precision || strcmp(models->items[m].precision, choice->precision) == 0)
+                model = &models->items[m];
+        if (!model)
+            return tare_fail(err, TARE_E_USAGE, 0, "there is no model of precision '%.40s'",
+                             choice->precision);
+        struct tare_worker_spec spec = {
+            .engine = plan->engine ? plan->engine : "onnxruntime",
+            .model_path = model->path,
+            .inputs_path = plan->inputs_path,
+            .batch = choice->batch,
+            .dims = choice->dims,
+            .dims_count = choice->dims_count,
+            .options = {.library = bench->library,
+                        .provider = choice->provider ? choice->provider : lists->providers[0],
+                        .threads = (int)(choice->threads > 0 ? choice->threads : lists->threads[0]),
+                        .inter_threads = 1,
+                        .level = lists->levels[0]},
+        };
+        if (add_config(bench, model, &spec, err))
+            return -1;
+    }
+    return 0;
+}
+
 int tare_bench_expand(struct tare_bench *bench, struct tare_error *err)
 {
     struct tare_bench_models models = {0};
@@ -240,7 +284,9 @@ int tare_bench_expand(struct tare_bench *bench, struct tare_error *err)
         tare_fail_memory(err);
         goto out;
     }
-    for (size_t i = 0; i < models.count; i++)
+    if (bench->plan->choices_count && add_choices(bench, &models, &lists, err))
+        goto out;
+    for (size_t i = 0; i < models.count && !bench->plan->choices_count; i++)
         if (add_model(bench, &models.items[i], &lists, err))
             goto out;
     bench->run->engine.provider = tare_arena_copy(&bench->run->arena, lists.providers[0]);
