@@ -11,6 +11,9 @@ profile.save("train.svg")               # a flame graph; the extension decides
 def embed_query(query): ...
 
 with tare.profile("export_data"): ...
+
+profiler = tare.ModelProfiler("model.onnx")     # or anything that can be called
+profiler.profile(input_data=x)["latency"]["mean"]
 """
 
 # What a name needs is imported when it is first used: a process that is only recorded must not pay for
@@ -21,12 +24,14 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from tare._configure import Settings, configure
+    from tare._model import ModelProfiler
     from tare._profile import flush, profile, profile_function
     from tare._result import Column, Function, Profile, Run, load
 
 __all__ = [
     "Column",
     "Function",
+    "ModelProfiler",
     "Profile",
     "Run",
     "Settings",
@@ -43,6 +48,7 @@ __all__ = [
 _HOMES = {
     "Column": "_result",
     "Function": "_result",
+    "ModelProfiler": "_model",
     "Profile": "_result",
     "Run": "_result",
     "Settings": "_configure",

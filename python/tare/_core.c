@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "core_measure.h"
 #include "hook.h"
 #include "span.h"
 
@@ -73,9 +74,13 @@ static PyObject *core_main(PyObject *module, PyObject *list)
 }
 
 static PyMethodDef core_methods[] = {
+    {"bench", core_bench, METH_VARARGS,
+     "bench(plan, worker)\n--\n\nMeasure an ONNX model as the plan says; returns the run."},
     {"load", core_load, METH_O, "load(path)\n--\n\nRead a saved profile or run."},
     {"main", core_main, METH_O,
      "main(argv)\n--\n\nRun the command tare in this process; returns its exit status."},
+    {"measure", (PyCFunction)(void (*)(void))core_measure, METH_VARARGS | METH_KEYWORDS,
+     "measure(cases, model, ...)\n--\n\nTime a Python callable on each case in turn; returns the run."},
     {"start", hook_start, METH_VARARGS,
      "start(folder, cap=0, c_functions=True, spans=False, starting=False)\n--\n\nRecord all calls of this "
      "process, or those inside spans; returns the capture's path. starting: leave out what the interpreter "
@@ -92,7 +97,8 @@ static int core_exec(PyObject *module)
         PyErr_NewExceptionWithDoc("tare.TareError", "What tare could not do, and why.", NULL, NULL);
     if (!state->error || PyModule_AddObjectRef(module, "TareError", state->error) < 0)
         return -1;
-    if (core_result_init(module, state) < 0 || span_init(module, state) < 0 || hook_events_init(state) < 0)
+    if (core_result_init(module, state) < 0 || span_init(module, state) < 0 || hook_events_init(state) < 0 ||
+        core_session_init(module) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "__version__", TARE_VERSION);
 }

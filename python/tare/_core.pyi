@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from os import PathLike
-from typing import Literal, TypedDict, final
+from typing import Any, Literal, TypedDict, final
 
 from typing_extensions import Self
 
@@ -62,8 +62,35 @@ class Status(TypedDict):
     unmatched: int
     skipped: int
 
+@final
+class Session:
+    def __init__(
+        self, path: str, provider: str = "cpu", threads: int = 0, library: str | None = None
+    ) -> None: ...
+    def __call__(self, *inputs: object, **named: object) -> list[object]: ...
+    @property
+    def inputs(self) -> list[tuple[str, str, list[int | str]]]: ...
+    @property
+    def outputs(self) -> list[tuple[str, str, list[int | str]]]: ...
+
+def bench(plan: dict[str, Any], worker: list[str]) -> Result: ...
 def load(path: str | PathLike[str]) -> Result: ...
 def main(argv: list[str]) -> int: ...
+def measure(
+    cases: list[tuple[tuple[Any, ...], dict[str, Any] | None, float, int]],
+    model: Callable[..., Any],
+    preprocess: Callable[[Any], Any] | None,
+    postprocess: Callable[[Any], Any] | None,
+    synchronize: Callable[[], Any] | None,
+    name: str,
+    unit: str,
+    device: str,
+    precision: str | None,
+    runs: int = 0,
+    warmup_runs: int = 0,
+    duration_ns: int = 0,
+    memory_calls: int = 0,
+) -> Result: ...
 def start(
     folder: str, cap: int = 0, c_functions: bool = True, spans: bool = False, starting: bool = False
 ) -> str: ...

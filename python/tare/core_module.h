@@ -10,6 +10,7 @@
 #include <Python.h>
 
 #include "base/error.h"
+#include "flow/result.h"
 
 struct core_state {
     PyObject *error;         /* tare.TareError */
@@ -28,6 +29,9 @@ PyObject *core_raise(const struct core_state *state, const struct tare_error *er
 
 /** Make the type Result and put it into the module. */
 int core_result_init(PyObject *module, struct core_state *state);
+
+/** A Result that owns what was loaded; on failure that is freed. */
+PyObject *core_result_wrap(const struct core_state *state, struct tare_result *loaded);
 
 /** load(path) -> Result */
 PyObject *core_load(PyObject *module, PyObject *path);

@@ -12,7 +12,6 @@
 #include "core/functions.h"
 #include "core/spans.h"
 #include "core/tree.h"
-#include "flow/result.h"
 
 struct result {
     PyObject_HEAD
@@ -35,15 +34,17 @@ static PyObject *text_of(const char *text, size_t length)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "replace");
 }
 
-static PyObject *wrap(const struct core_state *state, struct tare_result *loaded)
+PyObject *core_result_wrap(const struct core_state *state, struct tare_result *loaded)
 {
     PyTypeObject *type = (PyTypeObject *)(void *)state->result_type;
     PyObject *self = type->tp_alloc(type, 0);
     if (!self) {
         tare_result_finish(loaded);
+        *loaded = (struct tare_result){0};
         return NULL;
     }
     *result_of(self) = *loaded;
+    *loaded = (struct tare_result){0};
     return self;
 }
 
@@ -59,7 +60,8 @@ PyObject *core_load(PyObject *module, PyObject *path)
     Py_BEGIN_ALLOW_THREADS
         rc = tare_result_load(PyBytes_AS_STRING(bytes), &loaded, &err);
     Py_END_ALLOW_THREADS
-    PyObject *self = rc < 0 ? core_raise(state, &err, PyBytes_AS_STRING(bytes)) : wrap(state, &loaded);
+    PyObject *self =
+        rc < 0 ? core_raise(state, &err, PyBytes_AS_STRING(bytes)) : core_result_wrap(state, &loaded);
     Py_DECREF(bytes);
     return self;
 }
@@ -240,7 +242,7 @@ static PyObject *result_difference(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
         rc = tare_profile_diff(base, profile, &how, &made.profile, &err);
     Py_END_ALLOW_THREADS
-    return rc < 0 ? core_raise(state, &err, NULL) : wrap(state, &made);
+    return rc < 0 ? core_raise(state, &err, NULL) : core_result_wrap(state, &made);
 }
 
 static PyObject *result_span(PyObject *self, PyObject *args)
@@ -255,7 +257,7 @@ static PyObject *result_span(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
         rc = tare_profile_span(profile, name, own_folder, &made.profile, &err);
     Py_END_ALLOW_THREADS
-    return rc < 0 ? core_raise(state_of(self), &err, NULL) : wrap(state_of(self), &made);
+    return rc < 0 ? core_raise(state_of(self), &err, NULL) : core_result_wrap(state_of(self), &made);
 }
 
 static PyObject *get_kind(PyObject *self, void *unused)
