@@ -39,8 +39,10 @@ static int find(struct tare_model_reader *reader, const char *location,
     struct stat stat_of;
     const char *path = tare_arena_printf(reader->arena, "%s/%s", reader->model->folder, location);
     if (stat(path, &stat_of) < 0)
-        return tare_fail(err, TARE_E_IO, errno,
-                         "its external data '%.100s' cannot be had: put it beside the model", location);
+        return errno == ENOENT
+                   ? tare_fail(err, TARE_E_INPUT, 0,
+                               "its external data '%.100s' is missing: put it beside the model", location)
+                   : tare_fail(err, TARE_E_IO, errno, "its external data '%.100s' cannot be had", location);
     if (!S_ISREG(stat_of.st_mode))
         return tare_fail(err, TARE_E_INPUT, 0, "its external data '%.100s' is not a file", location);
     struct tare_model_external **at = &reader->externals;

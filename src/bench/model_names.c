@@ -41,6 +41,12 @@ static void enter(const struct tare_model_graph *graph, const char *name, enum m
     *slot = (struct tare_model_name){name, maker, index};
 }
 
+bool tare_model_has_initializer(const struct tare_model_graph *graph, const char *name)
+{
+    const struct tare_model_name *entry = entry_of(graph, name);
+    return entry && entry->maker == MADE_BY_INITIALIZER;
+}
+
 int tare_model_index(struct tare_model_reader *reader, struct tare_model_graph *graph, struct tare_error *err)
 {
     size_t names = graph->inputs_count + graph->initializers_count;
@@ -55,8 +61,13 @@ int tare_model_index(struct tare_model_reader *reader, struct tare_model_graph *
         return tare_arena_check(reader->arena, err);
     for (size_t i = 0; i < graph->inputs_count; i++)
         enter(graph, graph->inputs[i].name, MADE_BY_INPUT, i);
-    for (size_t i = 0; i < graph->initializers_count; i++)
+    for (size_t i = 0; i < graph->initializers_count; i++) {
+        /* An input of the same name is one that may be replaced; another tensor is a contradiction. */
+        if (tare_model_has_initializer(graph, graph->initializers[i].name))
+            return tare_fail(err, TARE_E_INPUT, 0, "two tensors are called '%.80s'",
+                             graph->initializers[i].name);
         enter(graph, graph->initializers[i].name, MADE_BY_INITIALIZER, i);
+    }
     for (size_t i = 0; i < graph->nodes_count; i++) {
         const struct tare_model_node *node = &graph->nodes[i];
         for (size_t j = 0; j < node->outputs_count; j++) {
@@ -68,12 +79,6 @@ int tare_model_index(struct tare_model_reader *reader, struct tare_model_graph *
         }
     }
     return 0;
-}
-
-bool tare_model_has_initializer(const struct tare_model_graph *graph, const char *name)
-{
-    const struct tare_model_name *entry = entry_of(graph, name);
-    return entry && entry->maker == MADE_BY_INITIALIZER;
 }
 
 const struct tare_model_node *tare_model_producer(const struct tare_model_graph *graph, const char *name)

@@ -130,8 +130,9 @@ static int read_model(struct tare_model_reader *reader, struct tare_error *err)
     struct tare_model *model = reader->model;
     struct tare_model_span span = {model->map, model->map_length};
     struct tare_model_tally tally;
-    if (tare_model_tally(span, &tally, err) < 0)
-        return -1;
+    struct tare_error damage = {0};
+    if (tare_model_tally(span, &tally, &damage) < 0)
+        return tare_fail(err, damage.code, 0, "it is cut short or something else (%s)", damage.msg);
     if (tally.of[7] == 0)
         return tare_fail(err, TARE_E_INPUT, 0, "it holds no graph");
     /* Protobuf would merge them; no exporter writes two. */
@@ -180,8 +181,7 @@ static int read_map(struct tare_model *model, struct tare_error *err)
     struct tare_error inner = {0};
     int rc = read_model(&reader, &inner);
     if (rc < 0)
-        return tare_fail(err, inner.code, inner.sys, "'%s' is not a sound ONNX model: %s", model->path,
-                         inner.msg);
+        return tare_fail(err, inner.code, 0, "'%s' is not a sound ONNX model: %s", model->path, inner.msg);
     return 0;
 }
 
