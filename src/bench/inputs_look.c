@@ -34,10 +34,12 @@ static const char *said_name(const char *name)
     return name && *name && !is_one_of(name, nothing) ? name : NULL;
 }
 
-static bool is_batch_name(const char *name)
+/* A lone letter says so only where the batch is wont to be: first, or behind the layers of a state. */
+static bool is_batch_name(const char *name, size_t axis, size_t rank)
 {
     static const char *const words[] = {"n", "b", "bs", NULL};
-    return tare_inputs_holds(name, "batch") || is_one_of(name, words);
+    bool usual = axis == 0 || (axis == 1 && rank == 3);
+    return tare_inputs_holds(name, "batch") || (usual && is_one_of(name, words));
 }
 
 static bool is_sequence_name(const char *name)
@@ -87,7 +89,7 @@ static enum tare_axis_kind kind_of(const struct tare_input_plan *input, size_t a
         return TARE_AXIS_SUM;
     if (name && (tare_inputs_holds(name, "past") || tare_inputs_holds(name, "cache")))
         return TARE_AXIS_PAST;
-    if (name && is_batch_name(name))
+    if (name && is_batch_name(name, axis, value->rank))
         return TARE_AXIS_BATCH;
     if (name && is_sequence_name(name))
         return TARE_AXIS_SEQUENCE;
