@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m tare` is the command `tare`."""
 
+import os
 import signal
 import sys
 
@@ -13,4 +14,8 @@ if __name__ == "__main__":
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:
         arguments[1:1] = ["--python", sys.executable]  # this one, unless another is named
+    if arguments[:1] in (["bench"], ["profile"]):
+        os.environ["TARE_WORKER_PYTHON"] = (
+            sys.executable
+        )  # each configuration runs in a process like this one
     sys.exit(main(["tare", *arguments]))

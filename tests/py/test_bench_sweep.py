@@ -72,7 +72,7 @@ def test_scripts_can_index_the_json(tare: Path) -> None:
     [
         (["--runs", "33"], "runs"),
         (["--duration", "200ms"], "duration"),
-        (["--until", "30%", "--time", "60s"], "sure"),
+        (["--until", "95%", "--time", "60s"], "sure"),
         (["--until", "0.01%"], "time"),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_ends_it_is_said(tare: Path, arguments: list[str], stop: str) -> No
             assert count == 33
         if stop == "sure":
             p50 = configuration["latency"]["p50_ns"]
-            assert (p50["upper"] - p50["lower"]) / 2 <= 0.3 * p50["value"]
+            assert (p50["upper"] - p50["lower"]) / 2 <= 0.95 * p50["value"]
             assert configuration["decided"] is True
         if stop == "time":
             assert configuration["decided"] is False
@@ -238,7 +238,7 @@ def test_a_folder_holds_one_model(tare: Path, tmp_path: Path) -> None:
 
 def test_profile_never_overwrites(tare: Path, tmp_path: Path) -> None:
     command = [
-        tare,
+        str(tare),
         "profile",
         "--engine",
         "fake",
@@ -247,7 +247,7 @@ def test_profile_never_overwrites(tare: Path, tmp_path: Path) -> None:
         "--batch-sizes",
         "1",
     ]
-    command += ["--num-pairs", "20", "--output-dir", tmp_path / "results", "--no-memory", "--no-advice"]
+    command += ["--num-pairs", "20", "--output-dir", str(tmp_path / "results"), "--no-memory", "--no-advice"]
     for _ in range(3):
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
         assert done.stderr.count("tare profile: wrote ") == 2
