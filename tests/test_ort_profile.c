@@ -69,6 +69,7 @@ static void reads_times_gaps_and_shapes(void)
         CHECK_INT(profile->odd, 0);
         CHECK(!profile->full);
         CHECK_INT(a->calls, 3);
+        CHECK_INT(a->split, 3);
         CHECK_TEXT(a->op, "MatMul");
         CHECK_TEXT(a->provider, "CPUExecutionProvider");
         CHECK_INT(a->index, 3);

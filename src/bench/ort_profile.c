@@ -22,6 +22,7 @@ struct pending {
     int64_t thread, start_us, length_us;
     uint32_t node; /* NO_NODE: a graph ran */
     uint32_t order;
+    bool split;
 };
 
 /* A node ran once: what is kept of it. */
@@ -199,6 +200,7 @@ static int end_call(struct reader *reader, struct tare_error *err)
             return tare_fail_memory(err);
         struct tare_ort_node *node = &reader->nodes[event->node];
         node->calls++;
+        node->split += event->split;
         node->nested = node->nested || depth > 0;
         if (nest->last != SIZE_MAX)
             reader->records[nest->last].gap_us = clamp_us(event->start_us - nest->last_end_us);
@@ -252,6 +254,7 @@ static int add_line(struct reader *reader, const char *line, size_t length, stru
         .length_us = event.length_us,
         .node = node,
         .order = (uint32_t)reader->pending_count,
+        .split = kind == TARE_ORT_LINE_NODE && tare_ort_scan_split(&event),
     };
     reader->pending_count++;
     return 0;

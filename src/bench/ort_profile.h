@@ -38,6 +38,7 @@ struct tare_ort_node {
     int64_t index;                    /* the runtime's number of it, -1 if not said */
     bool nested;                      /* in the body of an If, Loop or Scan */
     int64_t calls;                    /* in all the calls of the model */
+    int64_t split;                    /* those whose work was split among threads, as the runtime says */
     /* Inputs that are absent, or whose weights were packed beforehand, are left out by the runtime: positions
      * say nothing. Outputs that are absent are left out too. */
     const struct tare_ort_shape *inputs, *outputs;

@@ -172,6 +172,15 @@ int64_t tare_ort_scan_int(const struct tare_ort_event *event, const char *key)
     return find_int((struct span){event->args, event->args + event->args_length}, key, &value) ? value : -1;
 }
 
+bool tare_ort_scan_split(const struct tare_ort_event *event)
+{
+    struct span value;
+    if (!find_key((struct span){event->args, event->args + event->args_length}, "block_size", &value) ||
+        !take(&value, '['))
+        return false;
+    return !take(&value, ']');
+}
+
 /* The runtime's own words for types, where they are not numpy's. */
 static enum tare_element element_of(const char *text, size_t length)
 {

@@ -32,6 +32,9 @@ const char *tare_ort_scan_text(const struct tare_ort_event *event, const char *k
 /** A whole number among the arguments, quoted or not; -1 if it is not there. */
 int64_t tare_ort_scan_int(const struct tare_ort_event *event, const char *key);
 
+/** Was the work split among threads? */
+bool tare_ort_scan_split(const struct tare_ort_event *event);
+
 /** A list of types and shapes among the arguments. */
 const struct tare_ort_shape *tare_ort_scan_shapes(const struct tare_ort_event *event, const char *key,
                                                   struct tare_arena *arena, size_t *ret_count);

@@ -10,10 +10,10 @@
 #include "bench/model_write.h"
 #include "bench/twin.h"
 
-enum { CHAIN = 200, CHAIN_CALLS = 48, SPLIT = 4, RANK = 6 };
+enum { CHAIN = 200, CHAIN_CALLS = 48, SPLIT = 4, RANK = 6, WIDE_ROWS = 64, WIDE_COLUMNS = 384 };
 
-/* The four chains: what their nodes have, on average. */
-enum chain { PLAIN, RANKED, JOINED, FORKED, CHAINS };
+/* The chains and what their nodes have, on average. The last is of nodes whose work several threads share. */
+enum chain { PLAIN, RANKED, JOINED, FORKED, WIDE, CHAINS };
 struct features {
     double inputs, outputs, dimensions;
 };
@@ -22,6 +22,7 @@ static const struct features features[CHAINS] = {
     [RANKED] = {1, 1, 2 * RANK},
     [JOINED] = {SPLIT, 1, SPLIT + 1},
     [FORKED] = {(1 + SPLIT) / 2.0, (1 + SPLIT) / 2.0, 1 + SPLIT},
+    [WIDE] = {1, 1, 4},
 };
 
 /* Names as long as those of real models: the profiler copies them. */
@@ -53,17 +54,17 @@ static void add_nodes(struct tare_model_writer *writer, enum chain chain, int no
         tare_model_writer_node(writer, "Concat", name, outputs, SPLIT, &end, 1, "axis", 0);
         break;
     default:
-        tare_model_writer_node(writer, "Neg", name, inputs, 1, &end, 1, NULL, 0);
+        /* One that costs enough to be split, the other next to nothing. */
+        tare_model_writer_node(writer, chain == WIDE ? "Softmax" : "Neg", name, inputs, 1, &end, 1, NULL, 0);
         break;
     }
 }
 
 static int write_chain(enum chain chain, const char *path, struct tare_error *err)
 {
-    static const int64_t ones[RANK] = {1, 1, 1, 1, 1, 1};
-    const int64_t four = SPLIT;
-    const int64_t *dims = chain == FORKED ? &four : ones;
-    size_t rank = chain == RANKED ? RANK : 1;
+    static const int64_t ones[RANK] = {1, 1, 1, 1, 1, 1}, four = SPLIT, wide[2] = {WIDE_ROWS, WIDE_COLUMNS};
+    const int64_t *dims = chain == FORKED ? &four : chain == WIDE ? wide : ones;
+    size_t rank = chain == RANKED ? RANK : chain == WIDE ? 2 : 1;
     int count = chain == FORKED ? CHAIN / 2 : CHAIN;
     char name[64];
     struct tare_model_writer writer;
@@ -80,6 +81,7 @@ static int write_chain(enum chain chain, const char *path, struct tare_error *er
 /* What was inside the nodes of a chain, as a share of the gaps after them, and how sure that is. */
 struct share {
     double share, gap_ns, error;
+    double split; /* of the nodes' runs, how many were split among threads */
 };
 
 static int measure_chain(const struct tare_worker_start *start, const struct tare_engine_options *options,
@@ -109,6 +111,12 @@ static int measure_chain(const struct tare_worker_start *start, const struct tar
                        profile->nodes_count);
         goto out;
     }
+    int64_t runs = 0, split = 0;
+    for (size_t i = 0; i < profile->nodes_count; i++) {
+        runs += profile->nodes[i].calls;
+        split += profile->nodes[i].split;
+    }
+    ret_share->split = runs > 0 ? (double)split / (double)runs : 0;
     double inside_ns = (profile->sum_ns - twin.plain_ns.estimate) / count;
     ret_share->gap_ns = gap_ns;
     ret_share->share = inside_ns > 0 ? inside_ns / gap_ns : 0;
@@ -130,20 +138,24 @@ int tare_tax_calibrate(const struct tare_worker_start *start, const struct tare_
 {
     struct share shares[CHAINS];
     struct tare_tax tax = {0};
-    for (int chain = 0; chain < CHAINS; chain++) {
-        if (measure_chain(start, options, folder, (enum chain)chain, budget_ns / CHAINS, &shares[chain],
+    int chains = options->threads > 1 ? CHAINS : WIDE;
+    for (int chain = 0; chain < chains; chain++) {
+        if (measure_chain(start, options, folder, (enum chain)chain, budget_ns / chains, &shares[chain],
                           err) < 0)
             return -1;
-        tax.gap_ns += shares[chain].gap_ns / CHAINS;
+        tax.gap_ns += shares[chain].gap_ns / chains;
         tax.error = fmax(tax.error, shares[chain].error);
     }
-    /* Four chains, four unknowns; features[] says which equations these are. */
+    /* As many chains as unknowns; features[] says which equations these are. */
     tax.dimension = not_below_zero((shares[RANKED].share - shares[PLAIN].share) / (2 * RANK - 2));
     tax.input = not_below_zero((shares[JOINED].share - shares[PLAIN].share) / (SPLIT - 1) - tax.dimension);
     double forked = shares[FORKED].share - shares[PLAIN].share - (features[FORKED].inputs - 1) * tax.input -
                     (features[FORKED].dimensions - 2) * tax.dimension;
     tax.output = not_below_zero(forked / (features[FORKED].outputs - 1));
     tax.base = not_below_zero(shares[PLAIN].share - tax.input - tax.output - 2 * tax.dimension);
+    if (chains > WIDE && shares[WIDE].split > 0.5)
+        tax.split =
+            not_below_zero(shares[WIDE].share - shares[PLAIN].share - 2 * tax.dimension) / shares[WIDE].split;
     /* Chains of trivial nodes and real models differ by more than the chains' own noise. */
     tax.error = fmax(tax.error, 0.15);
     *ret_tax = tax;
@@ -183,6 +195,8 @@ double tare_tax_of(const struct tare_tax *tax, const struct tare_ort_node *node,
     /* Between two nodes there may be other work, such as giving back memory: a gap far from the others is
      * not the profiler's. */
     double gap = node->has_gap ? fmin(fmax(node->gap_ns, gap_ns / 2), gap_ns * 2) : gap_ns;
+    if (node->calls > 0)
+        share += tax->split * (double)node->split / (double)node->calls;
     double runs = calls > 0 ? (double)node->calls / (double)calls : 1; /* a body may run many times */
     return share * gap * runs;
 }

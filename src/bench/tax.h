@@ -17,16 +17,16 @@
 #include "bench/worker.h"
 #include "core/stats.h"
 
-/* Shares of the gap after a node that were inside it: so much for any node, for each input and output, and
- * for each dimension of those. */
+/* Shares of the gap after a node that were inside it: so much for any node, for each input and output, for
+ * each dimension of those, and for splitting the work among threads, which the profiler watches too. */
 struct tare_tax {
-    double base, input, output, dimension;
+    double base, input, output, dimension, split;
     double gap_ns; /* in the chains */
     double error;  /* how far off it may be, as a share of it */
 };
 
 /** Calibrate on a runtime, with the options of the session that will be profiled. Models and profiles are
- * written to the folder and removed. Takes about budget_ns and the time to load eight tiny models. */
+ * written to the folder and removed. Takes about budget_ns and the time to load ten tiny models. */
 int tare_tax_calibrate(const struct tare_worker_start *start, const struct tare_engine_options *options,
                        const char *folder, int64_t budget_ns, struct tare_tax *ret_tax,
                        struct tare_error *err);
