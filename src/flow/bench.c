@@ -31,6 +31,7 @@ static int measure(struct tare_bench *bench, struct tare_error *err)
 static const struct part parts[] = {
     {measure, 0, TARE_BENCH_MEASURING, 0.6, "times"},
     {tare_bench_weigh, offsetof(struct tare_bench_plan, no_memory), TARE_BENCH_WEIGHING, 0.15, "memory"},
+    {tare_bench_layers, offsetof(struct tare_bench_plan, no_layers), TARE_BENCH_LAYERS, 0.2, "layers"},
     {tare_bench_answers, offsetof(struct tare_bench_plan, no_answers), TARE_BENCH_ANSWERS, 0.1, "answers"},
 };
 
