@@ -279,11 +279,11 @@ static void answer(struct tare_doctor *doctor, const struct tare_trace_facts *fa
 
 void tare_doctor_check_trace(struct tare_doctor *doctor)
 {
-    const struct question child = {"sample child",        "for `tare record -- CMD`",
+    const struct question child = {"sample child",        "to sample a program that tare starts",
                                    "a child can be read", "a child can be read and stopped",
                                    TARE_TRACE_READ_CHILD, TARE_TRACE_STOP_CHILD};
     struct question other = {"sample pid",
-                             "for `tare top -p` and `tare record -p`",
+                             "to sample a program that is running",
                              "processes of this user can be read",
                              NULL,
                              TARE_TRACE_READ_OTHER,

@@ -7,6 +7,11 @@ tail -n 1 all | sed -E 's/: [0-9]+ ok, [0-9]+ degraded, [0-9]+ missing/: N ok, N
 echo "columns past the 80th, but for paths and commands:"
 awk 'length($0) > 80 && !/^ +\$ / && !/\//' all
 
+echo "commands that it names and that do not exist:"
+grep -oE '(`|\$ )tare [a-z]+' all | sed -E 's/.*tare //' | sort -u | while read -r word; do
+  tare "$word" --help >/dev/null || echo "$word"
+done
+
 echo "a library that is not there, and is not replaced by another:"
 tare doctor --ort ./nothing.so >named
 echo "status $?"
