@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Bed: a chroot of Debian's newest suite, for the newest CPythons and the newest compiler.
+# Bed: a chroot of Debian's newest suite, for the newest CPythons, their own tests, the newest compiler and PyTorch.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 packages=(ccache python3.14-dev python3.14-venv python3.15-dev python3.15-venv gcc libc6-dev meson ninja-build
-  pkg-config zlib1g-dev libyyjson-dev ca-certificates)
+  pkg-config zlib1g-dev libyyjson-dev ca-certificates libpython3.14-testsuite python3-torch)
 
 make_bed() {
   local mirror path=/usr/sbin:/usr/bin:/sbin:/bin

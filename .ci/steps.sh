@@ -34,6 +34,7 @@ declare_steps() {
   step static 600 packages
   step site 900 build_gcc wheelhouse
   step python_tests 900 build_gcc site after:pprof after:npm after:sid after:models
+  step cpython 600 build_gcc site
   step docs 300 site
   step unit_clang 600 build_clang
   step build_asan 1200 packages ort_header
@@ -49,6 +50,7 @@ declare_steps() {
   for version in "${SID_VERSIONS[@]}"; do
     step "pip_$version" 900 wheelhouse sid ort_header
   done
+  step torch 900 wheelhouse sid ort_header
   step build_fuzz 1200 packages ort_header
   for target in fuzz/fuzz_*.c; do
     [ ! -e "$target" ] || step "$(basename "$target" .c)" $((FUZZ_SECONDS + 90)) build_fuzz
@@ -177,7 +179,12 @@ step_python_tests() {
   newest_pythons "$BUILD/pythons"
   PATH=$PATH:$BUILD/pythons
   TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH:$TOOLS/bin NODE_PATH=$CACHE/npm/node_modules \
-    "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --deselect tests/py/test_rooms.py tests/py
+    "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --deselect tests/py/test_rooms.py \
+    --deselect tests/py/test_cpython.py tests/py
+}
+
+step_cpython() {
+  TARE_BIN=$BUILD/gcc/src/tare "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider tests/py/test_cpython.py
 }
 
 step_docs() {
@@ -199,6 +206,9 @@ pip_pyenv() {
   bash .ci/pip_install.sh "$python"
 }
 pip_sid() { bash .ci/pip_install.sh --chroot "$CACHE/sid" "python$1"; }
+step_torch() {
+  bash .ci/pip_install.sh --chroot "$CACHE/sid" --system python3.14 test_torch.py test_answers.py test_cpython.py
+}
 step_pip_3.13t() { bash .ci/pip_install.sh "$CACHE/python3.13t/bin/python3.13t"; }
 for version in "${PYENV_VERSIONS[@]}"; do
   eval "step_pip_$version() { pip_pyenv $version; }"

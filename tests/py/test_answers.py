@@ -228,6 +228,27 @@ PROGRAMS = {
             nodes[0].anything, max(nodes), sum(map(hash, nodes)), [cached(i % 3) for i in range(9)]
             list(filter(lambda n: n.value, nodes))
     """,
+    "torch": """
+        import torch
+        from torch import nn
+
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True)
+        encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        model = nn.Sequential(nn.Embedding(50, 32), encoder)
+        model.append(nn.LayerNorm(32)).append(nn.Linear(32, 5))
+        words = torch.arange(24).reshape(2, 12) % 50
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+
+        def work():
+            with torch.inference_mode():
+                out = model.eval()(words)
+                torch.stack([out, out]).mean(dim=0).argmax(-1).tolist(), out.shape, torch.is_tensor(out)
+                torch.cat((out, out), 1), torch.where(out > 0, out, out), out[0, 0, 0].item(), repr(out.dtype)
+            loss = nn.functional.cross_entropy(model.train()(words).flatten(0, 1), words.flatten() % 5)
+            loss.backward(), optimizer.step(), optimizer.zero_grad()
+    """,
     "package": """
         # The tests of a package as pytest collects and rewrites them, in the order it runs them.
         import contextlib, io, pytest
@@ -251,7 +272,7 @@ PROGRAMS = {
     """,
 }
 
-NEEDS = {"numpy": "numpy", "package": "toolz"}
+NEEDS = {"numpy": "numpy", "torch": "torch", "package": "toolz"}
 
 DRIVER = """
 import cProfile, gc, sys
