@@ -33,8 +33,8 @@ declare_steps() {
   step python313t 1800 packages
   step static 600 packages
   step site 900 build_gcc wheelhouse
-  step python_tests 900 build_gcc site after:pprof after:npm after:sid after:models
   step cpython 600 build_gcc site
+  step python_tests 1800 build_gcc site after:pprof after:npm after:sid after:models
   step docs 300 site
   step unit_clang 600 build_clang
   step build_asan 1200 packages ort_header

@@ -18,10 +18,18 @@ static struct tare_ort_engine *of(struct tare_engine *engine)
  * follows is of use to a user. */
 static const char *plain_words(const char *words)
 {
-    static const char message[] = "Status Message: ", check[] = "was false. ";
+    static const char message[] = "Status Message: ", check[] = "was false. ", loading[] = " failed:";
     const char *past = strstr(words, message);
     if (past)
         words = past + sizeof message - 1;
+    /* Which file it is, the user knows; of a node that is not valid all of it is told before what is wrong.
+     */
+    past = strncmp(words, "Load model from ", 16) == 0 ? strstr(words, loading) : NULL;
+    if (past)
+        words = past + sizeof loading - 1;
+    past = strncmp(words, "This is an invalid model.", 25) == 0 ? strstr(words, " Error ") : NULL;
+    if (past)
+        words = past + 7;
     past = words[0] == '/' ? strstr(words, ") ") : NULL;
     if (past)
         words = past + 2;
@@ -44,7 +52,7 @@ static void which_node(const char *words, char *node, size_t size)
 static const char *remedy_of(OrtErrorCode code, const char *words)
 {
     if (strstr(words, "Unsupported model IR version") || strstr(words, "is under development") ||
-        strstr(words, "not a registered function/op"))
+        strstr(words, "not a registered function/op") || strstr(words, "No Op registered for"))
         return "; a newer onnxruntime may know it";
     if (code == ORT_NOT_IMPLEMENTED && strstr(words, "Could not find an implementation"))
         return "; this provider has no such operator: try another --provider or --precision";

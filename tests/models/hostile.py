@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 FLOAT = TensorProto.FLOAT
 
@@ -93,7 +93,6 @@ def write(folder: Path, sound: onnx.ModelProto) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     good = sound.SerializeToString()
     random = np.random.default_rng(7)
-    weight = numpy_helper.from_array(np.zeros((1, 4), np.float32), "weight")
     files: dict[str, bytes | Callable[[], bytes]] = {
         "empty": b"",
         "text": b"This is not a model, whatever its name says.\n",
@@ -115,9 +114,6 @@ def write(folder: Path, sound: onnx.ModelProto) -> None:
         "external_missing": with_weight(outside("nothing.bin")),
         "external_short": with_weight(outside("short.bin", offset="8", length="16")),
         "external_negative": with_weight(outside("short.bin", offset="-8")),
-        "same_name_twice": serialised(
-            [helper.make_node("Add", ["x", "weight"], ["y"], name="/Add")], [weight, weight], 1, 4
-        ),
     }
     (folder / "short.bin").write_bytes(bytes(8))
     for name, content in files.items():
