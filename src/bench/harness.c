@@ -7,18 +7,15 @@
 #include "base/clock_now.h"
 #include "core/stats.h"
 
-/* Warm-up is looked at in windows of this length, or of one call if that takes longer; so many of them must
- * agree. The rule is Triton's. */
+/* Warm-up is looked at in windows of this length, or of one call if that takes longer, each in blocks; so
+ * many windows must agree. The rule is Triton's. */
 #define WINDOW_NS 20000000.0
-enum { WINDOWS = 3 };
+enum { WINDOWS = 3, BLOCKS = 21 };
 #define AGREE 0.10
 
-/* Shorter calls are timed in blocks of at least this length. Calls that may be so short are looked at once
- * more, in so many blocks. */
+/* Shorter calls are timed in blocks of at least this length. */
 #define SHORTEST_NS 1000.0
 #define BLOCK_NS    20000.0
-#define DOUBTFUL_NS 20000.0
-enum { PROBES = 31 };
 
 static double ns_of(const struct tare_clock *clock, uint64_t ticks)
 {
@@ -48,19 +45,21 @@ static bool agree(const double *windows)
     return most <= least * (1 + AGREE);
 }
 
-/* What a short call takes: the median of some blocks, because the mean of a window is too long when others
- * use this machine. */
-static int probe(struct tare_engine *engine, const struct tare_clock *clock,
-                 struct tare_harness_warmup *warmup, double *call_ns, struct tare_error *err)
+/* What a call takes in a window: the median of its blocks, because others who use this
+ * machine lengthen a mean. */
+static int look(struct tare_engine *engine, const struct tare_clock *clock,
+                struct tare_harness_warmup *warmup, double *call_ns, struct tare_error *err)
 {
-    double blocks[PROBES], temp[PROBES];
-    int64_t calls = (int64_t)fmax(1, BLOCK_NS / 4 / fmax(*call_ns, 1));
-    for (int i = 0; i < PROBES; i++)
+    double blocks[BLOCKS], temp[BLOCKS];
+    double wanted = fmin(fmax(1, ceil(WINDOW_NS / fmax(*call_ns, 1))), WINDOW_NS);
+    size_t count = wanted < BLOCKS ? (size_t)wanted : BLOCKS;
+    int64_t calls = (int64_t)(wanted / (double)count);
+    for (size_t i = 0; i < count; i++)
         if (time_calls(engine, clock, calls, &blocks[i], err))
             return -1;
-    warmup->calls += PROBES * calls;
-    tare_stats_sort(blocks, PROBES, temp);
-    *call_ns = tare_stats_median(blocks, PROBES);
+    warmup->calls += (int64_t)count * calls;
+    tare_stats_sort(blocks, count, temp);
+    *call_ns = tare_stats_median(blocks, count);
     return 0;
 }
 
@@ -76,17 +75,13 @@ int tare_harness_warm(struct tare_engine *engine, const struct tare_clock *clock
     warmup.cold_ns = llround(cold);
     warmup.calls = 2;
     do {
-        int64_t calls = (int64_t)fmin(fmax(1, ceil(WINDOW_NS / fmax(call, 1))), WINDOW_NS);
-        if (time_calls(engine, clock, calls, &call, err))
+        if (look(engine, clock, &warmup, &call, err))
             return -1;
-        warmup.calls += calls;
         memmove(windows, windows + 1, (WINDOWS - 1) * sizeof *windows);
         windows[WINDOWS - 1] = call;
         warmup.stable = ++seen >= WINDOWS && agree(windows);
         warmup.ns = tare_clock_span_ns(clock, tare_clock_now(clock) - start);
     } while (!warmup.stable && warmup.ns < budget_ns);
-    if (call < DOUBTFUL_NS && probe(engine, clock, &warmup, &call, err))
-        return -1;
     warmup.call_ns = llround(call);
     if (call < SHORTEST_NS)
         warmup.calls_per_sample = (int64_t)ceil(BLOCK_NS / fmax(call, 1));
