@@ -142,9 +142,10 @@ step_no_ort_header() {
 step_tsan() {
   local dir=$BUILD/tsan
   configure tsan "ccache clang" /usr/bin/meson -Db_sanitize=thread -Db_lundef=false
-  ninja -C "$dir" tests/test_recorder tests/test_api
+  ninja -C "$dir" tests/test_recorder tests/test_api tests/test_worker
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_recorder"
   TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_api"
+  TSAN_OPTIONS=halt_on_error=1 "$dir/tests/test_worker"
 }
 
 # An environment with the package installed as a user has it, in which the tools of the Python tests are found too.

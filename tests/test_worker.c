@@ -17,6 +17,15 @@
 
 static const char *self;
 
+/* Sanitizers keep notes of their own on each byte, which are resident too. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { BYTES_ARE_BYTES = 0 };
+#elif defined(__has_feature)
+enum { BYTES_ARE_BYTES = !(__has_feature(thread_sanitizer) || __has_feature(address_sanitizer)) };
+#else
+enum { BYTES_ARE_BYTES = 1 };
+#endif
+
 static struct tare_worker *opened_as(const char *word, const char *model, int64_t batch,
                                      const volatile sig_atomic_t *stop, struct tare_error *err)
 {
@@ -85,8 +94,10 @@ static void memory_is_counted(void)
         return;
     tare_arena_init(&arena, 0);
     CHECK_INT(tare_worker_remember(worker, 20, &arena, &memory, &err), 0);
-    CHECK_REAL((double)(memory.peak - memory.before), 32 << 20, 0.05);
-    CHECK_REAL((double)(memory.after - memory.before), 32 << 20, 0.05);
+    if (BYTES_ARE_BYTES) {
+        CHECK_REAL((double)(memory.peak - memory.before), 32 << 20, 0.05);
+        CHECK_REAL((double)(memory.after - memory.before), 32 << 20, 0.05);
+    }
     CHECK(memory.average > memory.before && memory.average <= memory.peak);
     CHECK_INT(memory.engine.peak, 32 << 20);
     CHECK(memory.count > 5);
@@ -109,7 +120,9 @@ static void leaks_show(void)
         return;
     tare_arena_init(&arena, 0);
     CHECK_INT(tare_worker_remember(worker, 256, &arena, &memory, &err), 0);
-    CHECK_REAL((double)(memory.after - memory.before), 256 * 65536, 0.1);
+    CHECK(memory.after - memory.before > 250 * 65536);
+    if (BYTES_ARE_BYTES)
+        CHECK_REAL((double)(memory.after - memory.before), 256 * 65536, 0.1);
     tare_arena_finish(&arena);
     tare_worker_close(worker);
 }
