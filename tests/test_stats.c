@@ -114,6 +114,44 @@ static void looks_are_paid_for(void)
     CHECK(spent > 0.0499 && spent <= 0.05);
 }
 
+/* Processes whose levels differ by 3 %, and 40 samples of each: the bounds must hold the median of all
+ * processes that there could be. */
+static void medians_of_processes_bound_the_median(void)
+{
+    enum { SERIES = 400, EACH = 40 };
+    static const size_t processes[] = {3, 5, 12};
+    static double values[12 * EACH];
+    static uint32_t process[12 * EACH];
+    struct tare_random random;
+    struct tare_error err;
+    tare_random_init(&random, 11);
+    for (size_t p = 0; p < COUNT(processes); p++) {
+        int held = 0;
+        for (int s = 0; s < SERIES; s++) {
+            struct tare_arena arena;
+            struct tare_interval interval;
+            double level = 0;
+            for (size_t i = 0; i < processes[p] * EACH; i++) {
+                process[i] = (uint32_t)(i / EACH);
+                if (i % EACH == 0) { /* twelve uniforms are nearly normal */
+                    level = -6;
+                    for (int u = 0; u < 12; u++)
+                        level += tare_random_unit(&random);
+                }
+                values[i] = 1 + 0.03 * level + 0.02 * (tare_random_unit(&random) - 0.5);
+            }
+            struct tare_series series = {.values = values, .process = process, .count = processes[p] * EACH};
+            tare_arena_init(&arena, 0);
+            CHECK_INT(tare_stats_median_bounds(&series, 0.95, &arena, &interval, &err), 0);
+            CHECK_REAL(interval.effective, (double)processes[p], 0);
+            held += interval.low <= 1 && interval.high >= 1;
+            tare_arena_finish(&arena);
+        }
+        CHECK(held >= SERIES * 93 / 100);
+        CHECK(held < SERIES);
+    }
+}
+
 static void percentiles_say_what_they_need(void)
 {
     static double sorted[6636];
@@ -512,6 +550,7 @@ int main(void)
     RUN(sums_keep_small_parts);
     RUN(ranks_are_nearest);
     RUN(looks_are_paid_for);
+    RUN(medians_of_processes_bound_the_median);
     RUN(percentiles_say_what_they_need);
     RUN(fewer_effective_samples_widen);
     RUN(effective_number_sees_dependence);

@@ -240,6 +240,11 @@ static int do_remember(struct state *state, struct tare_wire_reader *reader, str
     int64_t calls = tare_wire_int_in(reader, 0, INT64_MAX);
     if (tare_wire_done(reader, err) || check_open(state, err) || tare_resident_start(&resident, err))
         return -1;
+        /* What loading left behind and freed is not what processing takes, and how much of it is still there
+         * is chance. */
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
     bool reset = tare_use_reset_peak();
     memory.before = tare_use_resident();
     for (int64_t i = 0; i < calls && !status; i++)

@@ -55,6 +55,19 @@ static int percentiles(const struct tare_series *series, struct tare_arena *aren
         return -1;
     for (size_t i = 0; i < COUNT; i++)
         *places[i] = from_percentile(&found[i]);
+    /* Where several processes were heard, they are the observations of the median. */
+    struct tare_interval median;
+    if (tare_stats_median_bounds(series, level, arena, &median, err))
+        return -1;
+    if (isfinite(median.low) && isfinite(median.high)) {
+        latency->p50_ns = (struct tare_run_estimate){
+            .value = latency->p50_ns.value,
+            .lower = tare_run_real(fmax(median.low, 0)),
+            .upper = tare_run_real(median.high),
+            .effective = tare_run_real(median.effective),
+            .supported = tare_run_flag(true),
+        };
+    }
     return 0;
 }
 

@@ -123,6 +123,14 @@ struct tare_interval {
 int tare_stats_mean_bounds(const struct tare_series *series, double level, struct tare_arena *scratch,
                            struct tare_interval *ret_interval, struct tare_error *err);
 
+/* Fewer processes do not bound a median. */
+enum { TARE_MEDIAN_PROCESSES = 3 };
+
+/** The median (nearest rank) with bounds from Student's t on the medians of the processes, each of at least 5
+ * samples; effective is their number. With fewer than TARE_MEDIAN_PROCESSES of them the bounds are NaN. */
+int tare_stats_median_bounds(const struct tare_series *series, double level, struct tare_arena *scratch,
+                             struct tare_interval *ret_interval, struct tare_error *err);
+
 /* ---- two series ---- */
 
 struct tare_test {

@@ -386,6 +386,7 @@ static int conclude(struct tare_sweep *sweep, size_t config, struct tare_error *
     into->reason = NULL;
     /* How sure it is now, whatever the last look said. */
     slot->next_look = 0;
+    slot->wanted = 0;
     if (tare_run_config_derive(into, err) || tare_sweep_look(sweep, config, err))
         return -1;
     bool watched = plan->until > 0 || (plan->runs == 0 && plan->items == 0 && plan->duration_ns == 0);

@@ -274,9 +274,11 @@ int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *
     struct tare_sweep_slot *slot = &sweep->slots[config];
     const struct tare_run_config *from = &sweep->bench->run->configs[config];
     struct tare_percentile median, tail;
+    struct tare_interval between;
     struct tare_arena scratch;
     size_t at = 0;
-    if (slot->samples < FIRST_LOOK || slot->samples < slot->next_look)
+    if (slot->samples < FIRST_LOOK || slot->samples < slot->next_look ||
+        (int64_t)from->samples_count < slot->wanted)
         return 0;
     tare_arena_init(&scratch, 0);
     double *values = tare_arena_array(&scratch, slot->samples, sizeof *values);
@@ -298,11 +300,14 @@ int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *
     int rc = tare_stats_percentile_at(&series, 50, level, &scratch, &median, err);
     if (rc == 0)
         rc = tare_stats_percentile_at(&series, 99, 0.95, &scratch, &tail, err);
+    if (rc == 0)
+        rc = tare_stats_median_bounds(&series, level, &scratch, &between, err);
     if (rc == 0) {
-        bool bounded = median.has_low && median.has_high && median.value > 0;
-        slot->half_width = bounded ? 0.5 * (median.high - median.low) / median.value : INFINITY;
-        slot->lower_ns = median.low;
-        slot->upper_ns = median.high;
+        bool several = isfinite(between.low) && isfinite(between.high);
+        slot->lower_ns = several ? between.low : median.has_low ? median.low : NAN;
+        slot->upper_ns = several ? between.high : median.has_high ? median.high : NAN;
+        double width = slot->upper_ns - slot->lower_ns;
+        slot->half_width = isfinite(width) && median.value > 0 ? 0.5 * width / median.value : INFINITY;
         slot->tail_known = tail.supported;
     }
     tare_arena_finish(&scratch);
