@@ -12,43 +12,9 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/diff.h"
-#include "report/report.h"
+#include "profile_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static struct tare_profile *read_bytes(const void *data, size_t size)
-{
-    struct tare_in *in;
-    struct tare_profile *profile;
-    struct tare_error err = {0};
-    if (tare_in_open_memory(data, size, "input", &in, &err) < 0)
-        return NULL;
-    if (tare_profile_create((size_t)64 << 20, &profile, &err) < 0)
-        abort();
-    int rc = tare_reader_folded.read(in, profile, &err);
-    tare_in_close(in);
-    if (rc == 0)
-        return profile;
-    if (err.msg[0] == '\0')
-        abort();
-    tare_profile_destroy(profile);
-    return NULL;
-}
-
-/* False if the view is too large. */
-static bool write_view(const struct tare_writer *writer, const struct tare_profile *profile,
-                       struct tare_out *out)
-{
-    static const struct tare_view view = {0};
-    struct tare_error err;
-    tare_out_init_memory(out, (size_t)16 << 20);
-    writer->write(profile, &view, out);
-    if (tare_out_commit(out, &err) == 0)
-        return true;
-    if (err.code != TARE_E_MEMORY && err.code != TARE_E_LIMIT)
-        abort();
-    return false;
-}
 
 static int64_t sum(const struct tare_profile *profile)
 {
@@ -62,7 +28,7 @@ static int64_t sum(const struct tare_profile *profile)
 static void check_svg(const struct tare_profile *profile)
 {
     struct tare_out out;
-    if (write_view(&tare_writer_svg, profile, &out)) {
+    if (profile_to_bytes(&tare_writer_svg, profile, &out)) {
         for (size_t i = 0; i < out.buf.length;) {
             uint32_t point;
             size_t n = tare_utf8_next(out.buf.data + i, out.buf.length - i, &point);
@@ -78,7 +44,7 @@ static void check_json(const struct tare_writer *writer, const struct tare_profi
 {
     struct tare_out out;
     yyjson_doc *doc;
-    if (write_view(writer, profile, &out)) {
+    if (profile_to_bytes(writer, profile, &out)) {
         if (tare_json_read(out.buf.data, out.buf.length, "output", &doc, NULL) < 0)
             abort();
         yyjson_doc_free(doc);
@@ -94,7 +60,7 @@ static void check_diff(const struct tare_profile *base, const struct tare_profil
         return;
     if (tare_profile_diff(base, now, NULL, &diff, NULL) < 0)
         abort();
-    write_view(&tare_writer_diff, diff, &out);
+    profile_to_bytes(&tare_writer_diff, diff, &out);
     tare_out_finish(&out);
     check_svg(diff);
     tare_profile_destroy(diff);
@@ -102,20 +68,19 @@ static void check_diff(const struct tare_profile *base, const struct tare_profil
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    tare_reader_folded.recognise(data, size < 4096 ? size : 4096, size < 4096);
-    struct tare_profile *first = read_bytes(data, size), *second = NULL, *third = NULL;
+    struct tare_profile *first = profile_from_bytes(&tare_reader_folded, data, size), *second = NULL,
+                        *third = NULL;
     if (!first)
         return 0;
     struct tare_out texts[3] = {0};
-    if (write_view(&tare_writer_folded, first, &texts[0]) && texts[0].buf.length &&
-        (second = read_bytes(texts[0].buf.data, texts[0].buf.length)) &&
-        write_view(&tare_writer_folded, second, &texts[1])) {
+    if (profile_to_bytes(&tare_writer_folded, first, &texts[0]) && texts[0].buf.length &&
+        (second = profile_from_bytes(&tare_reader_folded, texts[0].buf.data, texts[0].buf.length)) &&
+        profile_to_bytes(&tare_writer_folded, second, &texts[1])) {
         if (sum(first) != sum(second))
             abort();
-        third = read_bytes(texts[1].buf.data, texts[1].buf.length);
-        if (!third || !write_view(&tare_writer_folded, third, &texts[2]) ||
-            texts[1].buf.length != texts[2].buf.length ||
-            memcmp(texts[1].buf.data, texts[2].buf.data, texts[1].buf.length) != 0)
+        third = profile_from_bytes(&tare_reader_folded, texts[1].buf.data, texts[1].buf.length);
+        if (!third || !profile_to_bytes(&tare_writer_folded, third, &texts[2]) ||
+            !bytes_equal(&texts[1], &texts[2]))
             abort();
         check_diff(first, second);
     }

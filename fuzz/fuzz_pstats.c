@@ -10,38 +10,9 @@
 
 #include "core/functions.h"
 #include "core/pairs.h"
-#include "report/report.h"
+#include "profile_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static struct tare_profile *read_bytes(const void *data, size_t size)
-{
-    struct tare_in *in;
-    struct tare_profile *profile;
-    struct tare_error err;
-    if (tare_in_open_memory(data, size, "input", &in, &err) < 0)
-        return NULL;
-    if (tare_profile_create((size_t)64 << 20, &profile, &err) < 0)
-        abort();
-    int rc = tare_reader_pstats.read(in, profile, &err);
-    tare_in_close(in);
-    if (rc == 0)
-        return profile;
-    if (err.msg[0] == '\0')
-        abort();
-    tare_profile_destroy(profile);
-    return NULL;
-}
-
-static void write_view(const struct tare_writer *writer, const struct tare_profile *profile,
-                       struct tare_out *out)
-{
-    const struct tare_view view = {.sort = "stdname"};
-    tare_out_init_memory(out, (size_t)256 << 20);
-    writer->write(profile, &view, out);
-    if (tare_out_commit(out, NULL) < 0)
-        abort();
-}
 
 /* Past 2^51 nanoseconds (26 days) a double of seconds no longer tells one from the next. */
 static bool is_exact(const struct tare_profile *profile)
@@ -75,23 +46,20 @@ static void check_estimate(const struct tare_profile *profile)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    tare_reader_pstats.recognise(data, size < 4096 ? size : 4096, size < 4096);
-    struct tare_profile *profile = read_bytes(data, size);
+    struct tare_profile *profile = profile_from_bytes(&tare_reader_pstats, data, size), *again = NULL;
     if (!profile)
         return 0;
-    struct tare_out once, twice, text;
-    write_view(&tare_writer_pstats, profile, &once);
-    struct tare_profile *again = read_bytes(once.buf.data, once.buf.length);
-    if (!again)
-        abort();
-    write_view(&tare_writer_pstats, again, &twice);
-    if (is_exact(profile) &&
-        (once.buf.length != twice.buf.length || memcmp(once.buf.data, twice.buf.data, once.buf.length) != 0))
-        abort();
+    struct tare_out once, twice = {0}, text;
+    if (profile_to_bytes(&tare_writer_pstats, profile, &once)) {
+        again = profile_from_bytes(&tare_reader_pstats, once.buf.data, once.buf.length);
+        if (!again || !profile_to_bytes(&tare_writer_pstats, again, &twice) ||
+            (is_exact(profile) && !bytes_equal(&once, &twice)))
+            abort();
+    }
     const struct tare_writer *const writers[] = {&tare_writer_table, &tare_writer_callers,
                                                  &tare_writer_callees, NULL};
     for (const struct tare_writer *const *writer = writers; *writer; writer++) {
-        write_view(*writer, profile, &text);
+        profile_to_bytes(*writer, profile, &text);
         tare_out_finish(&text);
     }
     check_estimate(profile);

@@ -124,7 +124,6 @@ struct folded {
     uint64_t number; /* of the line, from 1 */
     uint32_t column;
     unsigned decimals; /* of the scale: 0, 3, 6 or 9 */
-    bool ended;
     bool estimated;
 };
 
@@ -160,7 +159,7 @@ static int read_line(struct folded *folded, bool *ret_last, struct tare_error *e
     }
 }
 
-/* The next line that has something to read goes to folded->line; folded->ended at the end. */
+/* The next line that has something to read goes to folded->line. 1, 0 at the end, or -1. */
 static int next_line(struct folded *folded, struct tare_error *err)
 {
     for (;;) {
@@ -172,14 +171,20 @@ static int next_line(struct folded *folded, struct tare_error *err)
         if (folded->number == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0)
             memset(folded->line.data, ' ', 3); /* a byte order mark */
         if (!is_passed_over(text, folded->line.length))
-            return 0;
+            return 1;
         if (strncmp(text, estimated_mark, sizeof estimated_mark - 1) == 0)
             folded->estimated = true;
-        if (last) {
-            folded->ended = true;
+        if (last)
             return 0;
-        }
     }
+}
+
+/* The next stack, whose text belongs to folded->line. 1, 0 at the end, or -1. */
+static int next_stack(struct folded *folded, struct stack_line *ret_line, struct tare_error *err)
+{
+    int rc = next_line(folded, err);
+    const char *wrong = rc > 0 ? parse_line(folded->line.data, folded->line.length, ret_line) : NULL;
+    return wrong ? refuse(folded, wrong, err) : rc;
 }
 
 static bool ends_with(const char *text, size_t length, const char *end)
@@ -336,7 +341,6 @@ static bool scaled_count(const struct stack_line *line, unsigned decimals, int64
 static int start(struct folded *folded, struct tare_error *err)
 {
     folded->number = 0;
-    folded->ended = false;
     return tare_in_rewind(folded->in, err);
 }
 
@@ -345,19 +349,15 @@ static int survey(struct folded *folded, struct tare_error *err)
 {
     unsigned decimals = 0;
     uint64_t stacks = 0;
-    for (;;) {
-        struct stack_line line;
-        if (next_line(folded, err) < 0)
-            return -1;
-        if (folded->ended)
-            break;
-        const char *wrong = parse_line(folded->line.data, folded->line.length, &line);
-        if (wrong)
-            return refuse(folded, wrong, err);
+    struct stack_line line;
+    int rc;
+    while ((rc = next_stack(folded, &line, err)) > 0) {
         if (line.decimals > decimals)
             decimals = line.decimals;
         stacks++;
     }
+    if (rc < 0)
+        return -1;
     if (stacks == 0)
         return tare_fail(err, TARE_E_INPUT, 0, "'%s' holds no stack", tare_in_name(folded->in));
     folded->decimals = (decimals + 2) / 3 * 3;
@@ -393,18 +393,13 @@ static int fill(struct folded *folded, struct tare_error *err)
     if (folded->decimals)
         tare_profile_note(folded->profile, "the counts have decimals: values are in units of 1/%" PRId64,
                           power_of_ten(folded->decimals));
-    for (;;) {
-        struct stack_line line;
-        if (next_line(folded, err) < 0)
-            return -1;
-        if (folded->ended)
-            break;
-        const char *wrong = parse_line(folded->line.data, folded->line.length, &line);
-        if (wrong)
-            return refuse(folded, wrong, err);
+    struct stack_line line;
+    int rc;
+    while ((rc = next_stack(folded, &line, err)) > 0)
         if (add_stack(folded, &line, err) < 0 || tare_profile_check(folded->profile, err) < 0)
             return -1;
-    }
+    if (rc < 0)
+        return -1;
     tare_profile_meta(folded->profile)->estimated = folded->estimated;
     return tare_profile_check(folded->profile, err);
 }

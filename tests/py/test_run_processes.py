@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from launching import Launcher, stats_of
+from launching import Done, Launcher, stats_of
 
 POOL = """
     import multiprocessing, os, sys
@@ -194,43 +194,63 @@ def test_as_the_first_process_it_reaps_orphans(launcher: Launcher) -> None:
     assert (done.returncode, done.stdout) == (0, "1 False\n"), done.stderr
 
 
-def test_a_tiny_file_system_costs_contexts_and_nothing_else(launcher: Launcher, tmp_path: Path) -> None:
-    tiny = tmp_path / "tiny"
-    tiny.mkdir()
-    enter = f"mount -t tmpfs -o size=1m tmpfs '{tiny}' && cd '{tiny}' && exec \"$@\""
-    mount = ["unshare", "--mount", "sh", "-c", enter, "x"]
-    if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
+CONTEXTS = """
+    import os, sys
+    def make(n):
+        exec(f"def f{n}(x):\\n    return x and f{n}(x - 1)\\nf{n}(40)", {})
+    def fill():
+        try:
+            with open("fill", "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+        except OSError as full:
+            print(full.strerror)
+    if "fill" in sys.argv:
+        fill()
+    for n in range(3000):
+        make(n)
+    print("whole")
+"""
+
+
+def in_small_space(launcher: Launcher, size: str, before: str, *arguments: str) -> Done:
+    """Run the program in a file system of a size; there is no other place that can be written to."""
+    small = launcher.folder / "small"
+    small.mkdir()
+    mount = f"mount -t tmpfs -o size={size} tmpfs '{small}' && cd '{small}' && exec \"$@\""
+    words = ["unshare", "--mount", "sh", "-c", mount, "x"]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
         pytest.skip("no file system can be mounted here: run as root with the right to mount")
-    launcher.script(
-        """
-        import os
-        def make(n):
-            exec(f"def f{n}(x):\\n    return x and f{n}(x - 1)\\nf{n}(40)", {})
-        for n in range(3000):
-            make(n)
-        print("whole")
-        """
-    )
-    # /tmp can only be read: there is no other place.
-    words = launcher.tare("--keep", "-n", "1", str(launcher.folder / "program.py"))
-    command = ["sh", "-c", 'mount --rbind /tmp /tmp && mount -o remount,ro,bind /tmp && "$@"', "x", *words]
-    done = launcher.finish([*mount, *command], env={"TMPDIR": str(tiny)})
+    launcher.script(CONTEXTS)
+    enter = f'mount --rbind /tmp /tmp && mount -o remount,ro,bind /tmp && {before} && "$@"'
+    command = launcher.tare("--keep", "-n", "1", str(launcher.folder / "program.py"), *arguments)
+    return launcher.finish([*words, "sh", "-c", enter, "x", *command], env={"TMPDIR": str(small)})
+
+
+def test_a_tiny_file_system_costs_contexts_and_nothing_else(launcher: Launcher) -> None:
+    done = in_small_space(launcher, "1m", "true")
     assert done.stdout.startswith("whole\n"), done.stdout + done.stderr
     assert done.returncode == 0, done.stderr
     assert "contexts may be cut" in done.stderr
     assert "<truncated>" in done.stderr
 
 
+def test_a_disk_that_fills_costs_contexts_and_nothing_else(launcher: Launcher) -> None:
+    done = in_small_space(launcher, "8m", "true", "fill")
+    assert done.stdout.startswith("No space left on device\nwhole\n"), done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "<truncated>" in done.stderr
+
+
+def test_on_a_full_disk_the_program_runs_unrecorded(launcher: Launcher) -> None:
+    done = in_small_space(launcher, "1m", "! head -c 2m /dev/zero >fill 2>/dev/null")
+    assert done.stdout == "whole\n", done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "nothing was recorded" in done.stderr
+
+
 def test_memory_is_capped(launcher: Launcher) -> None:
-    launcher.script(
-        """
-        def make(n):
-            exec(f"def f{n}(x):\\n    return x and f{n}(x - 1)\\nf{n}(40)", {})
-        for n in range(3000):
-            make(n)
-        print("whole")
-        """
-    )
+    launcher.script(CONTEXTS)
     done = launcher.recorded("--keep", "--memory", "1MiB", "program.py")
     assert done.stdout == "whole\n"
     assert "<truncated>" in done.stderr
