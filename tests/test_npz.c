@@ -63,8 +63,8 @@ static struct tare_buf zip(const char *name, const struct tare_buf *content, boo
         put(&buf, strlen(name), 2);
         put(&buf, 0, 2);
         if (central) {
-            put(&buf, 0, 2 + 2 + 2 + 4);
-            put(&buf, 0, 4);
+            put(&buf, 0, 8);
+            put(&buf, 0, 6);
         }
         tare_buf_add_text(&buf, name);
         if (!central) {
