@@ -62,6 +62,32 @@ static void row(void *data, const struct tare_run *run, size_t configuration)
     tare_buf_finish(&name);
 }
 
+/* What was typed, as the kernel remembers it. */
+static void keep_command(struct tare_run *run)
+{
+    struct tare_buf buf;
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    size_t got = 1;
+    if (!file)
+        return;
+    tare_buf_init(&buf, 1 << 20);
+    while (got) {
+        char *room = tare_buf_reserve(&buf, 4096);
+        got = room ? fread(room, 1, 4096, file) : 0;
+        buf.length += got;
+    }
+    fclose(file);
+    for (size_t at = 0; at < buf.length;) {
+        size_t length = strnlen(buf.data + at, buf.length - at);
+        const char **word = tare_run_append(run, &run->command, &run->command_count, sizeof *run->command);
+        if (!word)
+            break;
+        *word = tare_arena_text(&run->arena, buf.data + at, length);
+        at += length + 1;
+    }
+    tare_buf_finish(&buf);
+}
+
 int tare_bench_follow(const struct tare_cmd_call *call, const struct tare_bench_plan *plan,
                       struct tare_run **ret_run, int *ret_signal, struct tare_error *err)
 {
@@ -90,5 +116,7 @@ int tare_bench_follow(const struct tare_cmd_call *call, const struct tare_bench_
     sigaction(SIGTERM, &terminate, NULL);
     wipe(&follow);
     *ret_signal = caught;
+    if (rc == 0)
+        keep_command(*ret_run);
     return rc;
 }

@@ -291,6 +291,7 @@ int tare_bench_expand(struct tare_bench *bench, struct tare_error *err)
             goto out;
     bench->run->engine.provider = tare_arena_copy(&bench->run->arena, lists.providers[0]);
     bench->run->engine.device = bench->run->engine.provider;
+    bench->run->benchmark = bench->run->model.name;
     rc = 0;
 out:
     tare_bench_models_close(&models);

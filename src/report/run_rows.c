@@ -81,6 +81,11 @@ static const char *cold_cell(struct tare_arena *arena, const struct tare_run_con
     return tare_run_real_cell(arena, config->cold_ns.value, ms);
 }
 
+static const char *load_cell(struct tare_arena *arena, const struct tare_run_config *config)
+{
+    return tare_run_real_cell(arena, config->load_ns.value, ms);
+}
+
 static const char *peak_cell(struct tare_arena *arena, const struct tare_run_config *config)
 {
     return tare_run_int_cell(arena, config->memory.peak_bytes, mb);
@@ -201,7 +206,8 @@ static void configs_grids(struct tare_run_make *make)
                                      {"Cold (ms)", cold_cell},       {"Samples", samples_cell},
                                      {"Effective", effective_cell}};
     configs_grid(make, "Time of one call", bounds_note(make), latency, sizeof latency / sizeof latency[0]);
-    const struct figure memory[] = {{"Peak (MB)", peak_cell},
+    const struct figure memory[] = {{"Load (ms)", load_cell},
+                                    {"Peak (MB)", peak_cell},
                                     {"Average (MB)", average_cell},
                                     {"Weights (MB)", weights_cell},
                                     {"Activations (MB)", activations_cell},

@@ -80,11 +80,28 @@ static void remark(struct tare_run_make *make, const char *text)
     rows->remarks[rows->remarks_count++] = text;
 }
 
+/* One sentence for all that are: their rows say which. */
+static void undecided_remark(struct tare_run_make *make)
+{
+    const struct tare_run *run = make->run;
+    const char *names = "";
+    for (size_t i = 0; i < run->configs_count; i++) {
+        const struct tare_run_config *config = &run->configs[i];
+        if (config->status == TARE_RUN_MEASURED && config->decided.known && !config->decided.value)
+            names = tare_arena_printf(make->arena, "%s%s%s", names, *names ? "; " : "",
+                                      tare_run_make_name(make, i));
+    }
+    if (*names)
+        remark(make,
+               tare_arena_printf(make->arena,
+                                 "Undecided, because it ended before the median was sure enough: %s", names));
+}
+
 void tare_run_make_remarks(struct tare_run_make *make)
 {
     const struct tare_run *run = make->run;
     make->rows->remarks = tare_arena_array(
-        make->arena, 1 + run->configs_count + run->findings_count + run->advice_count + run->notes_count,
+        make->arena, 2 + run->configs_count + run->findings_count + run->advice_count + run->notes_count,
         sizeof *make->rows->remarks);
     if (!make->rows->remarks)
         return;
@@ -99,10 +116,8 @@ void tare_run_make_remarks(struct tare_run_make *make)
         else if (config->status == TARE_RUN_UNSTABLE)
             remark(make,
                    tare_arena_printf(make->arena, "Unstable: %s: %s", tare_run_make_name(make, i), why));
-        else if (config->decided.known && !config->decided.value)
-            remark(make, tare_arena_printf(make->arena, "Undecided: %s: stopped before it was sure enough",
-                                           tare_run_make_name(make, i)));
     }
+    undecided_remark(make);
     for (size_t i = 0; i < run->findings_count; i++) {
         bool limit = strcmp(run->findings[i].kind, "bottleneck") == 0;
         remark(make,
