@@ -191,7 +191,7 @@ static int copy_value(struct tare_ort_engine *engine, OrtValue *value, struct ta
     tensor->data = tare_arena_alloc(arena, tensor->bytes ? tensor->bytes : 1);
     if (!tensor->data)
         return tare_fail_memory(err);
-    if (tensor->bytes)
+    if (tensor->bytes && data)
         memcpy(tensor->data, data, tensor->bytes);
     return 0;
 }
