@@ -31,6 +31,7 @@ struct tare_worker {
     bool ended;        /* and it is no process any more */
     int status;        /* as waitpid says it */
     const volatile sig_atomic_t *stop;
+    int64_t deadline_ns;
     struct tare_buf buf;
     char said[2048]; /* the end of what it wrote */
     size_t said_length;
@@ -205,6 +206,11 @@ static int wait_for_it(void *data, struct tare_error *err)
             worker->dead = true;
             return tare_fail(err, TARE_E_LIMIT, 0, "interrupted");
         }
+        if (worker->deadline_ns > 0 && tare_clock_ns() > worker->deadline_ns) {
+            worker->dead = true;
+            return tare_fail(err, TARE_E_LIMIT, 0,
+                             "the model was not done when the time was over: raise --time");
+        }
         int ready = poll(both, count, LOOK_MS);
         if (ready < 0 && errno != EINTR)
             return tare_fail(err, TARE_E_IO, errno, "cannot wait for a worker");
@@ -289,6 +295,7 @@ int tare_worker_open(const struct tare_worker_start *how, const struct tare_work
         return tare_fail_memory(err);
     worker->socket = worker->words = -1;
     worker->stop = how->stop;
+    worker->deadline_ns = how->deadline_ns;
     tare_buf_init(&worker->buf, TARE_WIRE_CAP);
     if (start(worker, how->argv, err))
         goto fail;

@@ -7,7 +7,8 @@
  * gone ends by itself. When a worker dies, the call that was waiting fails, naming the signal and the last
  * line that the runtime wrote to standard error.
  *
- * A worker handle belongs to one thread. Waiting ends early, with TARE_E_LIMIT, when *stop becomes non-zero.
+ * A worker handle belongs to one thread. Waiting ends early, with TARE_E_LIMIT, when *stop becomes non-zero
+ * or the deadline is over.
  */
 #ifndef TARE_BENCH_WORKER_H
 #define TARE_BENCH_WORKER_H
@@ -38,6 +39,7 @@ struct tare_worker_spec {
 struct tare_worker_start {
     const char *const *argv;
     const volatile sig_atomic_t *stop; /* NULL: never */
+    int64_t deadline_ns;               /* on CLOCK_MONOTONIC: nothing is waited for any longer; 0: no end */
 };
 
 struct tare_worker_ready {

@@ -73,7 +73,9 @@ static void give_up(struct tare_sweep *sweep, size_t config, const struct tare_e
     bool stopped = tare_bench_stopped(sweep->bench);
     tare_sweep_stop(sweep, config);
     slot->done = true;
-    into->stop = stopped ? TARE_RUN_STOP_INTERRUPTED : TARE_RUN_STOP_CRASHED;
+    into->stop = stopped                     ? TARE_RUN_STOP_INTERRUPTED
+                 : why->code == TARE_E_LIMIT ? TARE_RUN_STOP_TIME
+                                             : TARE_RUN_STOP_CRASHED;
     into->reason =
         stopped ? "interrupted before it had 5 runs" : tare_arena_copy(&sweep->bench->run->arena, why->msg);
     if (slot->samples >= TARE_SWEEP_LEAST && !stopped)
