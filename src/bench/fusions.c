@@ -121,11 +121,13 @@ static bool is_gemm(graph_t *graph, node_t *node)
 static bool is_fused_matmul(graph_t *graph, node_t *node)
 {
     static const char *const scales[] = {"Mul", "Div", NULL};
+    static const char *const sources[] = {"Transpose", "Reshape", "MatMul", "Add", NULL};
     if (tare_model_node_is(node, "MatMul"))
         for (size_t i = 0; i < node->inputs_count; i++) {
             node_t *input = producer(graph, node, i);
+            node_t *source = producer(graph, input, 0); /* not the end of some activation */
             if (input && is_any(input, scales) && is_constant(graph, input, 1) &&
-                tare_model_constant(graph, input->inputs[1])->count == 1)
+                tare_model_constant(graph, input->inputs[1])->count == 1 && source && is_any(source, sources))
                 return true;
         }
     if (!is_any(node, scales) || !is_constant(graph, node, 1) ||

@@ -8,8 +8,8 @@ enum { METRICS_MOST = 8 }; /* columns of a table; the files hold them all */
 
 static const double mb = 1e6, ms = 1e6;
 
-static struct tare_run_grid *grid_make(struct tare_run_make *make, const char *title, size_t columns,
-                                       size_t rows)
+struct tare_run_grid *tare_run_make_grid(struct tare_run_make *make, const char *title, size_t columns,
+                                         size_t rows)
 {
     struct tare_run_grid *grid = tare_arena_alloc(make->arena, sizeof *grid);
     if (!grid)
@@ -131,7 +131,7 @@ static void configs_grid(struct tare_run_make *make, const char *title, const ch
         measured += make->run->configs[i].status != TARE_RUN_NOT_MEASURED;
     if (measured == 0)
         return;
-    struct tare_run_grid *grid = grid_make(make, title, keys + count, measured);
+    struct tare_run_grid *grid = tare_run_make_grid(make, title, keys + count, measured);
     if (!grid)
         return;
     grid->note = note;
@@ -252,7 +252,7 @@ static void accuracy_grid(struct tare_run_make *make)
     size_t count = metrics_find(run, names), rows = 0, at = 0;
     for (size_t i = 0; i < run->configs_count; i++)
         rows += run->configs[i].accuracy_count > 0;
-    struct tare_run_grid *grid = rows ? grid_make(make, "Same answers?", count + 1, rows) : NULL;
+    struct tare_run_grid *grid = rows ? tare_run_make_grid(make, "Same answers?", count + 1, rows) : NULL;
     if (!grid)
         return;
     grid->left = 1;
@@ -282,7 +282,7 @@ static void thresholds_grid(struct tare_run_make *make)
     const struct tare_run *run = make->run;
     if (run->thresholds_count == 0)
         return;
-    struct tare_run_grid *grid = grid_make(make, "Thresholds", 4, run->thresholds_count);
+    struct tare_run_grid *grid = tare_run_make_grid(make, "Thresholds", 4, run->thresholds_count);
     if (!grid)
         return;
     memcpy(grid->head, head, sizeof head);
@@ -307,35 +307,6 @@ static void thresholds_grid(struct tare_run_make *make)
     }
 }
 
-/* Heavy groups of the configuration that has them; single nodes are for the JSON and the HTML. */
-static void layers_grid(struct tare_run_make *make, size_t config)
-{
-    static const char *const head[] = {"Layer group", "Nodes", "Time (ms)", "Share (%)", "GMACs"};
-    const struct tare_run_layers *layers = &make->run->configs[config].layers;
-    if (layers->groups_count == 0)
-        return;
-    struct tare_run_grid *grid =
-        grid_make(make, tare_arena_printf(make->arena, "Layers, %s", tare_run_make_name(make, config)), 5,
-                  layers->groups_count);
-    if (!grid)
-        return;
-    memcpy(grid->head, head, sizeof head);
-    grid->left = 1;
-    for (size_t i = 0; i < layers->groups_count; i++) {
-        const struct tare_run_layer *group = &layers->groups[i];
-        const char **cells = grid->cells + i * 5;
-        cells[0] = group->name;
-        cells[1] =
-            group->members.known ? tare_arena_printf(make->arena, "%" PRId64, group->members.value) : "-";
-        cells[2] = tare_run_cell(make->arena, &group->time_ns, ms, "");
-        cells[3] = tare_run_real_cell(make->arena, group->share, 0.01);
-        cells[4] = tare_run_int_cell(make->arena, group->macs, 1e9);
-    }
-    if (layers->residual_ns.known)
-        grid->note = tare_arena_printf(make->arena, "Not explained by layers: %s ms of one call.",
-                                       tare_run_real_cell(make->arena, layers->residual_ns, ms));
-}
-
 void tare_run_rows_make(const struct tare_run *run, struct tare_arena *arena, struct tare_run_rows *ret_rows)
 {
     *ret_rows = (struct tare_run_rows){.arena = arena};
@@ -345,7 +316,6 @@ void tare_run_rows_make(const struct tare_run *run, struct tare_arena *arena, st
     thresholds_grid(&make);
     configs_grids(&make);
     accuracy_grid(&make);
-    for (size_t i = 0; i < run->configs_count; i++)
-        layers_grid(&make, i);
+    tare_run_make_layers(&make);
     tare_run_make_remarks(&make);
 }

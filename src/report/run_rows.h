@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the tables and sentences of a run are made, shared by run_rows.c (tables), run_words.c (sentences) and
- * run_cells.c (numbers). Only those include it. All text lives in the report's arena.
+ * How the tables and sentences of a run are made, shared by run_rows.c and run_layers.c (tables), run_words.c
+ * (sentences) and run_cells.c (numbers). Only those include it. All text lives in the report's arena.
  */
 #ifndef TARE_REPORT_RUN_ROWS_H
 #define TARE_REPORT_RUN_ROWS_H
@@ -35,6 +35,13 @@ const char *tare_run_make_key(struct tare_run_make *make, const struct tare_run_
 
 /** "batch=32 seq=128": what tells it from the others. */
 const char *tare_run_make_name(struct tare_run_make *make, size_t config);
+
+/** A new table at the end, with room for its cells; NULL when memory ran out. */
+struct tare_run_grid *tare_run_make_grid(struct tare_run_make *make, const char *title, size_t columns,
+                                         size_t rows);
+
+/** The tables of what is inside the model: groups, the slowest nodes, fusions. */
+void tare_run_make_layers(struct tare_run_make *make);
 
 /** The lines above the tables. */
 void tare_run_make_lines(struct tare_run_make *make);

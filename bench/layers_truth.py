@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are the times of layers true?
+
+Three models of few large nodes and many tiny ones, whose parts also exist as models of their own
+(tests/models/build.py): the share of the large part as the runtime's own profiler has it, as tare has it after
+taking the profiler's tax off, and the truth, from the parts run alone in turn with it. Then a real model: the
+sum of the corrected times against the time of an unprofiled call.
+
+    python bench/layers_truth.py --tare build/src/tare --built FOLDER [--model minilm.onnx] [--ort LIBRARY]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+MIXES = ("mix_tiny", "mix_even", "mix_large")
+
+
+def bench(ask: argparse.Namespace, model: Path, seconds: float, *options: str) -> dict[str, Any]:
+    """What tare says of a model, with one configuration."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "run.json"
+        command = [ask.tare, "bench", str(model), "--threads", str(ask.threads), "--time", f"{seconds}s"]
+        command += ["--no-memory", "--no-answers", "--no-advice", "-o", str(output), *options]
+        if ask.ort:
+            command += ["--ort", ask.ort]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}: {done.stderr}")
+        found: dict[str, Any] = json.loads(output.read_text())
+        return found
+
+
+def call_ns(ask: argparse.Namespace, model: Path, seconds: float = 2) -> float:
+    """The median time of a call, from all samples."""
+    config = bench(ask, model, seconds, "--batch", "1", "--no-layers")["configurations"][0]
+    return statistics.median(
+        ns / config.get("calls_per_sample", 1) for process in config["samples"] for ns in process["ns"]
+    )
+
+
+def share_of(nodes: list[dict[str, Any]], key: str, start: str) -> float:
+    def time(node: dict[str, Any]) -> float:
+        value = node[key]
+        return float(value["value"] if isinstance(value, dict) else value)
+
+    return 100 * sum(time(n) for n in nodes if n["name"].startswith(start)) / sum(time(n) for n in nodes)
+
+
+def mix(ask: argparse.Namespace, name: str) -> tuple[float, float, float]:
+    """Shares of the large part in percent: true, as the profiler says, corrected."""
+    true, raw, corrected = [], [], []
+    for _ in range(ask.rounds):
+        fixed = call_ns(ask, ask.built / "add.onnx", 1)
+        large = call_ns(ask, ask.built / f"{name}_large.onnx") - fixed
+        tiny = call_ns(ask, ask.built / f"{name}_tiny.onnx") - fixed
+        layers = bench(ask, ask.built / f"{name}.onnx", 10, "--batch", "1")["configurations"][0]["layers"]
+        true.append(100 * large / (large + tiny))
+        raw.append(share_of(layers["nodes"], "raw_ns", "/large/"))
+        corrected.append(share_of(layers["nodes"], "time_ns", "/large/"))
+    return statistics.median(true), statistics.median(raw), statistics.median(corrected)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Are the times of layers true?")
+    parser.add_argument("--tare", default="build/src/tare")
+    parser.add_argument("--built", type=Path, required=True, help="folder of tests/models/build.py")
+    parser.add_argument("--model", type=Path, help="a real model, such as all-MiniLM-L6-v2")
+    parser.add_argument("--dim", default="seq=16")
+    parser.add_argument("--ort")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--mix", choices=MIXES, action="append", help="only this one")
+    ask = parser.parse_args()
+    bad = 0
+    print("model      | true share of the large part | runtime's profiler | corrected | off by")
+    for name in ask.mix or MIXES:
+        true, raw, corrected = mix(ask, name)
+        off = corrected - true
+        bad += abs(off) > 3
+        print(f"{name:10} | {true:26.1f} % | {raw:16.1f} % | {corrected:7.1f} % | {off:+.1f} points", flush=True)
+    if ask.model:
+        print("\nreal model | call, unprofiled (ms) | sum as profiled | sum corrected | residual | tax per node")
+        for _ in range(ask.rounds):
+            run = bench(ask, ask.model, 15, "--batch", "1", "--dim", ask.dim)
+            layers = run["configurations"][0]["layers"]
+            plain = layers["sum_ns"] + layers["residual_ns"]
+            raw_sum = sum(n["raw_ns"] for n in layers["nodes"])
+            residual = 100 * layers["residual_ns"] / plain
+            bad += abs(residual) > 5
+            print(
+                f"{ask.model.stem:10} | {plain / 1e6:21.3f} | {raw_sum / 1e6:15.3f} | "
+                f"{layers['sum_ns'] / 1e6:13.3f} | {residual:+6.1f} % | {layers['tax_ns']['value'] / 1e3:6.2f} us",
+                flush=True,
+            )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
