@@ -61,7 +61,8 @@ def mix(ask: argparse.Namespace, name: str) -> tuple[float, float, float]:
         fixed = call_ns(ask, ask.built / "add.onnx", 1)
         large = call_ns(ask, ask.built / f"{name}_large.onnx") - fixed
         tiny = call_ns(ask, ask.built / f"{name}_tiny.onnx") - fixed
-        layers = bench(ask, ask.built / f"{name}.onnx", 10, "--batch", "1")["configurations"][0]["layers"]
+        run = bench(ask, ask.built / f"{name}.onnx", 12, "--batch", "1", "--runs", "20")
+        layers = run["configurations"][0]["layers"]
         true.append(100 * large / (large + tiny))
         raw.append(share_of(layers["nodes"], "raw_ns", "/large/"))
         corrected.append(share_of(layers["nodes"], "time_ns", "/large/"))
@@ -77,11 +78,11 @@ def main() -> int:
     parser.add_argument("--ort")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--mix", choices=MIXES, action="append", help="only this one")
+    parser.add_argument("--mix", choices=(*MIXES, "none"), action="append", help="only this one, or none")
     ask = parser.parse_args()
     bad = 0
     print("model      | true share of the large part | runtime's profiler | corrected | off by")
-    for name in ask.mix or MIXES:
+    for name in (n for n in ask.mix or MIXES if n != "none"):
         true, raw, corrected = mix(ask, name)
         off = corrected - true
         bad += abs(off) > 3
@@ -89,7 +90,7 @@ def main() -> int:
     if ask.model:
         print("\nreal model | call, unprofiled (ms) | sum as profiled | sum corrected | residual | tax per node")
         for _ in range(ask.rounds):
-            run = bench(ask, ask.model, 15, "--batch", "1", "--dim", ask.dim)
+            run = bench(ask, ask.model, 15, "--batch", "1", "--dim", ask.dim, "--runs", "20")
             layers = run["configurations"][0]["layers"]
             plain = layers["sum_ns"] + layers["residual_ns"]
             raw_sum = sum(n["raw_ns"] for n in layers["nodes"])

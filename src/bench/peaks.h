@@ -2,8 +2,9 @@
 /*
  * What this machine can do at most, measured: multiply-adds of 32-bit floats, and bytes from memory and from
  * each cache, with as many threads as the work that is compared with it. A layer that seems to do better than
- * this was measured wrongly. Every figure is a median of many short slices with its bounds; of the kernels
- * that the processor has, the best counts.
+ * this was measured wrongly. Every figure is what the best tenth of many short slices reaches, with its
+ * bounds: what others take away meanwhile is not the machine's limit. Of the kernels that the processor has,
+ * the best counts.
  */
 #ifndef TARE_BENCH_PEAKS_H
 #define TARE_BENCH_PEAKS_H

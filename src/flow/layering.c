@@ -15,7 +15,7 @@
 #include "bench/twin.h"
 #include "flow/layering_part.h"
 
-enum { PAIRS_MOST = 3, CALLS_MOST = 64 };
+enum { PAIRS_MOST = 5, CALLS_MOST = 64 };
 /* The profiler drops what comes after its limit; a graph runs its own events too. */
 enum { EVENTS_MOST = TARE_ORT_PROFILE_EVENTS / 2 };
 static const int64_t least_ns = 1000000000; /* below this there is no use in starting */
@@ -192,7 +192,7 @@ static int measure_peaks(struct tare_layering *layering, int threads, struct tar
     run->peaks.bytes_per_sec = estimate_of(&peaks->levels[TARE_PEAKS_LEVELS - 1].bytes_per_sec);
     run->peaks.method = tare_arena_printf(
         &run->arena,
-        "multiply-adds of 32-bit floats (%s), reading %d MiB; %d thread%s, medians of slices of 1 ms",
+        "multiply-adds of 32-bit floats (%s), reading %d MiB; %d thread%s, 90th percentile of slices of 1 ms",
         peaks->kernel, (int)(peaks->levels[TARE_PEAKS_LEVELS - 1].bytes >> 20), threads,
         threads == 1 ? "" : "s");
     layering->peaks = peaks;
@@ -222,6 +222,31 @@ static bool add_pair(struct tare_layering *layering, const struct tare_twin *twi
     return true;
 }
 
+/* Is what is left of it no more than the tax may be wrong by? */
+static bool is_doubtful(const struct tare_layering_node *node)
+{
+    return node->ns < node->tax_ns / 2;
+}
+
+/*
+ * Of nodes that take next to nothing, some come out below zero. To call those zero and leave the others as
+ * they are would add their noise up; so together they keep the sum that they have, and what is above zero
+ * gives way.
+ */
+static void settle(struct tare_layering *layering)
+{
+    double sum_ns = 0, above_ns = 0;
+    for (size_t i = 0; i < layering->count; i++)
+        if (is_doubtful(&layering->nodes[i])) {
+            sum_ns += layering->nodes[i].ns;
+            above_ns += layering->nodes[i].ns > 0 ? layering->nodes[i].ns : 0;
+        }
+    double keep = above_ns > 0 && sum_ns > 0 ? sum_ns / above_ns : 0;
+    for (size_t i = 0; i < layering->count; i++)
+        if (is_doubtful(&layering->nodes[i]))
+            layering->nodes[i].ns = layering->nodes[i].ns > 0 ? layering->nodes[i].ns * keep : 0;
+}
+
 static void average_pairs(struct tare_layering *layering, int pairs, const struct tare_tax *tax)
 {
     layering->plain_ns /= pairs;
@@ -230,9 +255,10 @@ static void average_pairs(struct tare_layering *layering, int pairs, const struc
         struct tare_layering_node *node = &layering->nodes[i];
         node->raw_ns /= pairs;
         node->tax_ns /= pairs;
-        node->ns = node->raw_ns > node->tax_ns ? node->raw_ns - node->tax_ns : 0;
+        node->ns = node->raw_ns - node->tax_ns;
         node->half_ns = sqrt(node->half_ns) / pairs + node->tax_ns * tax->error;
     }
+    settle(layering);
 }
 
 static int measure_nodes(struct tare_layering *layering, const struct tare_tax *tax, struct tare_error *err)
@@ -329,7 +355,7 @@ int tare_bench_layers(struct tare_bench *bench, struct tare_error *err)
     if (measure_peaks(&layering, spec->options.threads > 0 ? spec->options.threads : 1, &peaks, &why) < 0)
         tare_bench_note(bench, "Peaks: not known: %s", why.msg);
     tare_bench_say(bench, TARE_BENCH_LAYERS, "calibrating the runtime's profiler");
-    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 2000000000, 3), &tax, err) < 0)
+    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 2500000000, 3), &tax, err) < 0)
         goto out;
     tare_bench_say(bench, TARE_BENCH_LAYERS, "timing each node");
     rc = measure_nodes(&layering, &tax, err);
