@@ -2,9 +2,9 @@
 """Are the times of layers true?
 
 Three models of few large nodes and many tiny ones, whose parts also exist as models of their own
-(tests/models/build.py): the share of the large part as the runtime's own profiler has it, as tare has it after
-taking the profiler's tax off, and the truth, from the parts run alone in turn with it. Then a real model: the
-sum of the corrected times against the time of an unprofiled call.
+(tests/models/build.py): the share of the large part as the runtime's own profiler has it, as tare has it
+after taking the profiler's tax off, and the truth, from the parts run alone in turn with it. Then a real
+model: the sum of the corrected times against the time of an unprofiled call.
 
     python bench/layers_truth.py --tare build/src/tare --built FOLDER [--model minilm.onnx] [--ort LIBRARY]
 """
@@ -86,19 +86,24 @@ def main() -> int:
         true, raw, corrected = mix(ask, name)
         off = corrected - true
         bad += abs(off) > 3
-        print(f"{name:10} | {true:26.1f} % | {raw:16.1f} % | {corrected:7.1f} % | {off:+.1f} points", flush=True)
+        print(
+            f"{name:10} | {true:26.1f} % | {raw:16.1f} % | {corrected:7.1f} % | {off:+.1f} points", flush=True
+        )
     if ask.model:
-        print("\nreal model | call, unprofiled (ms) | sum as profiled | sum corrected | residual | tax per node")
+        print(
+            "\nreal model | call, unprofiled (ms) | sum as profiled | sum corrected | residual | tax per node"
+        )
         for _ in range(ask.rounds):
             run = bench(ask, ask.model, 15, "--batch", "1", "--dim", ask.dim, "--runs", "20")
             layers = run["configurations"][0]["layers"]
             plain = layers["sum_ns"] + layers["residual_ns"]
             raw_sum = sum(n["raw_ns"] for n in layers["nodes"])
+            tax = layers["tax_ns"]["value"] / 1e3
             residual = 100 * layers["residual_ns"] / plain
             bad += abs(residual) > 5
             print(
                 f"{ask.model.stem:10} | {plain / 1e6:21.3f} | {raw_sum / 1e6:15.3f} | "
-                f"{layers['sum_ns'] / 1e6:13.3f} | {residual:+6.1f} % | {layers['tax_ns']['value'] / 1e3:6.2f} us",
+                f"{layers['sum_ns'] / 1e6:13.3f} | {residual:+6.1f} % | {tax:6.2f} us",
                 flush=True,
             )
     return 1 if bad else 0
