@@ -258,6 +258,49 @@ static struct tare_worker_spec reference_of(struct tare_bench *bench, const char
     return spec;
 }
 
+int tare_bench_drift(struct tare_bench *bench, const struct tare_worker_spec *spec,
+                     struct tare_drift *ret_drift, struct tare_error *err)
+{
+    struct tare_asked own = {0}, reference = {0};
+    struct tare_answer answer, told;
+    struct tare_drift drift;
+    struct tare_arena arena;
+    const char *name;
+    int rc = -1;
+    struct tare_worker_spec reference_spec = reference_of(bench, &name);
+    tare_arena_init(&arena, 0);
+    tare_drift_init(&drift);
+    if (tare_asked_load(bench, &own, spec, err) ||
+        tare_asked_batch(&own, spec, spec->batch > 0 ? 1 : 0, &arena, &answer, err) ||
+        tare_asked_load(bench, &reference, &reference_spec, err))
+        goto out;
+    int *axes = tare_arena_array(&arena, answer.inputs_count + 1, sizeof *axes);
+    if (!axes) {
+        tare_fail_memory(err);
+        goto out;
+    }
+    for (size_t i = 0; i < answer.inputs_count; i++)
+        axes[i] = -1;
+    if (tare_asked_some(&reference, answer.inputs, axes, answer.inputs_count, 0, 1, &arena, &told, err))
+        goto out;
+    for (size_t i = 0; i < answer.outputs_count; i++) {
+        const struct tare_tensor *other = tare_answer_like(&told, &answer.outputs[i], i);
+        if (!other) {
+            tare_fail(err, TARE_E_INPUT, 0, "the reference has other outputs");
+            goto out;
+        }
+        if (tare_drift_add(&drift, other, &answer.outputs[i], 0, err))
+            goto out;
+    }
+    *ret_drift = drift;
+    rc = 0;
+out:
+    tare_asked_close(&own);
+    tare_asked_close(&reference);
+    tare_arena_finish(&arena);
+    return rc;
+}
+
 int tare_bench_answers(struct tare_bench *bench, struct tare_error *err)
 {
     struct tare_run *run = bench->run;

@@ -34,6 +34,7 @@ static const struct part parts[] = {
     {tare_bench_weigh, offsetof(struct tare_bench_plan, no_memory), TARE_BENCH_WEIGHING, 0.15, "memory"},
     {tare_bench_layers, offsetof(struct tare_bench_plan, no_layers), TARE_BENCH_LAYERS, 0.2, "layers"},
     {tare_bench_answers, offsetof(struct tare_bench_plan, no_answers), TARE_BENCH_ANSWERS, 0.1, "answers"},
+    {tare_bench_advise, offsetof(struct tare_bench_plan, no_advice), TARE_BENCH_ADVICE, 0.3, "advice"},
 };
 
 enum { PARTS = sizeof parts / sizeof parts[0] };

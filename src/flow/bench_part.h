@@ -52,6 +52,12 @@ int tare_bench_inputs(const struct tare_bench *bench, const struct tare_worker_s
                       struct tare_arena *arena, struct tare_tensor **ret_inputs, size_t *ret_count,
                       struct tare_error *err);
 
+struct tare_drift;
+
+/** How far the answers of a spec are from the reference's, on one sample. */
+int tare_bench_drift(struct tare_bench *bench, const struct tare_worker_spec *spec,
+                     struct tare_drift *ret_drift, struct tare_error *err);
+
 /* Two specs measured in turn, blocks of ABBA, for a proof: the ratio of their medians with bounds. */
 struct tare_bench_duel {
     struct tare_run_estimate ratio; /* time of a over time of b: above 1, b is faster */

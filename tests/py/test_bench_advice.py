@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice about a fake model whose truth is known: what helps is recommended, what does not is said not to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def bench(tare: Path, model: str, *options: str) -> dict[str, Any]:
+    words = [str(tare), "bench", "--engine", "fake", model, "--json", *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    made: dict[str, Any] = json.loads(done.stdout)
+    return made
+
+
+def advice(run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [row for row in run.get("advice", []) if row["kind"] == kind]
+
+
+def findings(run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [row for row in run.get("findings", []) if row["kind"] == kind]
+
+
+@pytest.fixture(scope="module")
+def growing(tare: Path) -> dict[str, Any]:
+    """A call of batch B takes 4 ms + 0.1 ms B: every larger batch is better, up to a known amount."""
+    return bench(
+        tare, "fake:constant,mean=4ms,per_item=0.1ms", "--batch", "1,8,32", "--threads", "1", "--time", "20"
+    )
+
+
+def test_the_batch_that_helps_is_recommended(growing: dict[str, Any]) -> None:
+    """An item takes 4 / B + 0.1 ms: 4.1 ms at batch 1, 0.225 ms at batch 32, and less beyond."""
+    found = [row for row in advice(growing, "batch") if row["helped"]]
+    assert found, growing.get("notes")
+    assert found[0]["text"].startswith("batch 32 instead of 1")
+    assert found[0]["gain"]["value"] == pytest.approx(4.1 / 0.225, rel=0.15)
+    assert found[0]["tried"] is True
+    assert any("batch 32 instead of 1" in text for text in growing["recommendations"])
+
+
+def test_what_was_seen_is_named(growing: dict[str, Any]) -> None:
+    best = findings(growing, "best_throughput")[0]
+    assert growing["configurations"][best["configuration"]]["keys"]["batch"] == 32
+    assert findings(growing, "balanced")[0]["configuration"] == best["configuration"]
+    loss = findings(growing, "small_batches")[0]["value"]
+    assert loss == pytest.approx(100 * (1 - (1 / 4.1) / (32 / 7.2)), abs=3)
+    assert findings(growing, "same_answers")
+
+
+def test_a_batch_that_does_not_help_is_not_recommended(tare: Path) -> None:
+    """The time is that of the items alone: no batch is better than another."""
+    run = bench(tare, "fake:constant,mean=0ms,per_item=1ms", "--batch", "1,4", "--threads", "1", "--time", "15")
+    assert all(not row["helped"] for row in advice(run, "batch"))
+    assert not any("batch" in text for text in run["recommendations"])
+
+
+def test_answers_that_change_with_the_batch_are_told(tare: Path) -> None:
+    run = bench(
+        tare,
+        "fake:constant,mean=1ms,wrong=0.1",
+        "--batch",
+        "1,4",
+        "--no-advice",
+        "--no-memory",
+        "--time",
+        "6",
+    )
+    metrics = {m["name"]: m for m in run["configurations"][1]["accuracy"]}
+    assert metrics["batch_max_abs"]["passed"] is False
+    assert "batch_max_abs" not in {m["name"] for m in run["configurations"][0]["accuracy"]}
+    assert run["batch_profiles"][1]["accuracy_metrics"]["batch_max_abs"] > 0
+
+
+def test_no_time_no_recommendation(tare: Path) -> None:
+    run = bench(tare, "fake:constant,mean=100ms", "--batch", "1,2", "--threads", "2", "--time", "4")
+    assert not any(row["tried"] is False for row in run.get("advice", []))
+    assert any("not tried, for want of time" in note for note in run["notes"])
