@@ -9,20 +9,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/hash.h"
 #include "calibrate.h"
 #include "span.h"
-
-/* A table from pointer to frame: open addressing, a power of two of slots. */
-struct pointer_slot {
-    const void *key;
-    uint32_t frame;
-};
-
-struct pointer_table {
-    struct pointer_slot *slots;
-    size_t count, mask;
-};
 
 /* How far the interpreter is in starting. What it does until the program begins is not kept. */
 enum hook_start { BEGUN, STARTING, RUNNER };
@@ -33,79 +21,33 @@ enum hook_start { BEGUN, STARTING, RUNNER };
  * forking.
  */
 static struct {
-    struct tare_recorder *recorder;
-    Py_ssize_t code_extra;
-    bool spans_only; /* threads are recorded while a span is open on them */
-    bool prepared;   /* code_extra, the thread key and the fork handler exist */
-    pthread_key_t key;
-    pthread_mutex_t lock; /* c_frames and kept */
-    struct pointer_table c_frames;
-    struct pointer_table codes; /* free-threaded builds: frames of code objects, which are kept alive */
-    uint64_t unmatched;         /* ends that had no beginning */
-    uint64_t skipped;           /* calls ended because an outer one did */
+    bool spans_only;    /* threads are recorded while a span is open on them */
+    uint64_t unmatched; /* ends that had no beginning */
+    uint64_t skipped;   /* calls ended because an outer one did */
     enum hook_start starting;
     bool calibrating; /* only `calibrator` records, and into nothing that lasts */
     pthread_t calibrator;
     struct calibrate_waiting waiting; /* when recording began */
     bool calibrated[2];               /* with and without C functions: it is done once per process */
     struct tare_calibration calibrations[2];
-} hook = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} hook;
+
+struct tare_session hook_session = TARE_SESSION_INIT;
 
 _Thread_local struct hook_memory *hook_mine __attribute__((tls_model("initial-exec")));
 
-/* What threads and code objects remember is of one recording, or of none. */
-uint32_t hook_generation;
-uint32_t hook_epoch;
 uint64_t hook_stamp;
 
-static void generation_next(void)
+static void session_begin(struct tare_recorder *recorder)
 {
-    hook_generation++;
     hook_stamp++;
+    tare_session_begin(&hook_session, recorder);
 }
 
-static uint64_t pointer_hash(const void *key)
+static void session_end(void)
 {
-    return tare_hash_mix((uint64_t)(uintptr_t)key);
-}
-
-static uint32_t pointer_find(const struct pointer_table *table, const void *key)
-{
-    if (!table->slots)
-        return 0;
-    for (size_t at = pointer_hash(key) & table->mask;; at = (at + 1) & table->mask) {
-        if (table->slots[at].key == key)
-            return table->slots[at].frame;
-        if (!table->slots[at].key)
-            return 0;
-    }
-}
-
-static bool pointer_add(struct pointer_table *table, const void *key, uint32_t frame)
-{
-    if (!table->slots || (table->count + 1) * 2 > table->mask + 1) {
-        size_t have = table->slots ? table->mask + 1 : 0, want = have ? have * 2 : 256;
-        struct pointer_table grown = {.slots = calloc(want, sizeof *grown.slots), .mask = want - 1};
-        if (!grown.slots)
-            return false;
-        for (size_t i = 0; i < have; i++)
-            if (table->slots[i].key)
-                pointer_add(&grown, table->slots[i].key, table->slots[i].frame);
-        free(table->slots);
-        *table = grown;
-    }
-    size_t at = pointer_hash(key) & table->mask;
-    while (table->slots[at].key)
-        at = (at + 1) & table->mask;
-    table->slots[at] = (struct pointer_slot){key, frame};
-    table->count++;
-    return true;
-}
-
-static void pointer_clear(struct pointer_table *table)
-{
-    free(table->slots);
-    *table = (struct pointer_table){0};
+    tare_session_end(&hook_session);
+    hook_stamp++;
 }
 
 /* The threading.Thread that knows this thread already. A new reference, or NULL. */
@@ -158,11 +100,10 @@ static struct tare_recorder_thread *thread_record(void)
     PyErr_Fetch(&type, &value, &trace);
     PyObject *name = thread_name();
     const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    int64_t tid = (int64_t)syscall(SYS_gettid);
     if (!text)
-        text = tid == getpid() ? "MainThread" : "Thread";
-    hook_mine->own = tare_recorder_thread_begin(hook.recorder, tid, text);
-    hook_mine->thread = hook.spans_only ? NULL : hook_mine->own;
+        text = syscall(SYS_gettid) == getpid() ? "MainThread" : "Thread";
+    tare_session_record(&hook_session, &hook_mine->at, text);
+    hook_mine->thread = hook.spans_only ? NULL : hook_mine->at.own;
     Py_XDECREF(name);
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
@@ -175,26 +116,26 @@ static struct tare_recorder_thread *thread_begin(void)
         return NULL;
     if (!hook_mine) {
         hook_mine = calloc(1, sizeof *hook_mine);
-        if (!hook_mine || pthread_setspecific(hook.key, hook_mine) != 0) {
+        if (!hook_mine || tare_session_attach(&hook_session, hook_mine) < 0) {
             free(hook_mine);
             hook_mine = NULL;
             return NULL;
         }
     }
     span_stack_finish(&hook_mine->spans);
-    *hook_mine = (struct hook_memory){.generation = hook_generation, .stamp = hook_stamp};
+    *hook_mine = (struct hook_memory){.at.number = hook_session.number, .stamp = hook_stamp};
     return hook.spans_only ? NULL : thread_record();
 }
 
 struct tare_recorder_thread *hook_thread_begin(void)
 {
-    if (!hook.recorder)
+    if (!hook_session.recorder)
         return NULL;
-    if (!hook_mine || hook_mine->generation != hook_generation)
+    if (!hook_mine || !tare_session_knows(&hook_session, &hook_mine->at))
         return thread_begin();
     /* The same recording, but a code object died: no address is trusted any more. */
-    if (hook_mine->own)
-        tare_recorder_forget(hook_mine->own);
+    if (hook_mine->at.own)
+        tare_recorder_forget(hook_mine->at.own);
     hook_mine->stamp = hook_stamp;
     return hook_mine->thread;
 }
@@ -203,16 +144,18 @@ struct tare_recorder_thread *hook_own_thread(void)
 {
     if (!hook_recording())
         return NULL;
-    if (!hook_mine || hook_mine->generation != hook_generation)
+    if (!hook_mine || !tare_session_knows(&hook_session, &hook_mine->at))
         thread_begin();
-    if (hook_mine && !hook_mine->own && hook.spans_only)
+    if (hook_mine && !hook_mine->at.own && hook.spans_only)
         thread_record();
-    return hook_mine ? hook_mine->own : NULL;
+    return hook_mine ? hook_mine->at.own : NULL;
 }
 
 uint32_t hook_recording(void)
 {
-    return __atomic_load_n(&hook.recorder, __ATOMIC_ACQUIRE) && !hook.calibrating ? hook_generation : 0;
+    return __atomic_load_n(&hook_session.recorder, __ATOMIC_ACQUIRE) && !hook.calibrating
+               ? hook_session.number
+               : 0;
 }
 
 bool hook_spans_only(void)
@@ -222,7 +165,7 @@ bool hook_spans_only(void)
 
 void hook_thread_switch(bool on)
 {
-    hook_mine->thread = on ? hook_mine->own : NULL;
+    hook_mine->thread = on ? hook_mine->at.own : NULL;
 }
 
 struct span_stack *hook_span_stack(void)
@@ -233,15 +176,14 @@ struct span_stack *hook_span_stack(void)
 uint32_t hook_span_frame(const char *name)
 {
     struct tare_recorder_frame frame = {.kind = TARE_FRAME_SPAN, .name = name};
-    return tare_recorder_frame(hook.recorder, &frame);
+    return tare_recorder_frame(hook_session.recorder, &frame);
 }
 
 /* A thread that recorded ends. */
 static void thread_over(void *memory)
 {
     struct hook_memory *over = memory;
-    if (over->generation == hook_generation && over->own && hook.recorder)
-        tare_recorder_thread_end(over->own);
+    tare_session_thread_over(&hook_session, &over->at);
     free(over->spans.items);
     free(over);
     hook_mine = NULL;
@@ -249,174 +191,19 @@ static void thread_over(void *memory)
 
 /* A function of that name is called for the first time. A script begins with its module; -m hands over to a
  * runner, whose search for the module counts if it finds one. */
-static void start_watch(struct tare_recorder_thread *thread, const char *name)
+void hook_code_met(const char *name)
 {
+    struct tare_recorder_thread *thread = hook.starting && hook_mine ? hook_mine->thread : NULL;
+    if (!thread)
+        return;
     if (tare_recorder_depth(thread) == 0 && hook_program_begins(name)) {
         tare_recorder_thread_restart(thread);
         hook.starting = RUNNER;
     }
     if (hook.starting == RUNNER && strcmp(name, "<module>") == 0) {
         hook.starting = BEGUN;
-        tare_recorder_starting(hook.recorder, false);
+        tare_recorder_starting(hook_session.recorder, false);
     }
-}
-
-static uint32_t code_register(PyCodeObject *code)
-{
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    const char *name = PyUnicode_AsUTF8(code->co_name);
-    struct tare_recorder_frame frame = {
-        .kind = TARE_FRAME_PYTHON,
-        .cost = hook_code_cost(code, name ? name : ""),
-        .name = name,
-        .file = PyUnicode_AsUTF8(code->co_filename),
-        .first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0,
-#if PY_VERSION_HEX >= 0x030b0000
-        .qualname = PyUnicode_AsUTF8(code->co_qualname),
-#endif
-    };
-    uint32_t made = tare_recorder_frame(hook.recorder, &frame);
-    if (hook.starting && hook_mine && hook_mine->thread && name)
-        start_watch(hook_mine->thread, name);
-    PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return made;
-}
-
-#ifdef Py_GIL_DISABLED
-/* Without the GIL the extra field of a code object is not safe on every version: a table, and codes that stay
- * alive. */
-uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
-{
-    pthread_mutex_lock(&hook.lock);
-    uint32_t frame = pointer_find(&hook.codes, code);
-    if (!frame) {
-        frame = code_register(code);
-        if (pointer_add(&hook.codes, code, frame))
-            Py_INCREF(code);
-    }
-    pthread_mutex_unlock(&hook.lock);
-    *recent = (struct hook_slot){code, frame, hook_epoch};
-    return frame;
-}
-#else
-#if PY_VERSION_HEX >= 0x030c0000
-#define code_extra_index PyUnstable_Eval_RequestCodeExtraIndex
-#define code_extra_get   PyUnstable_Code_GetExtra
-#define code_extra_set   PyUnstable_Code_SetExtra
-#else
-#define code_extra_index _PyEval_RequestCodeExtraIndex
-#define code_extra_get   _PyCode_GetExtra
-#define code_extra_set   _PyCode_SetExtra
-#endif
-
-/* A code object that has a frame dies: nobody may take its address for it any more. */
-static void code_died(void *extra)
-{
-    if (extra) {
-        hook_epoch++;
-        hook_stamp++;
-    }
-}
-
-uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent)
-{
-    /* The extra holds both words: the generation it is of, and the frame. */
-    void *extra = NULL;
-    code_extra_get((PyObject *)code, hook.code_extra, &extra);
-    uint64_t known = (uint64_t)(uintptr_t)extra;
-    uint32_t frame = (uint32_t)known;
-    if (known >> 32 != hook_generation) {
-        frame = code_register(code);
-        extra = (void *)(uintptr_t)((uint64_t)hook_generation << 32 | frame);
-        if (code_extra_set((PyObject *)code, hook.code_extra, extra) < 0) {
-            PyErr_Clear();
-            return frame; /* its death would not be told */
-        }
-    }
-    *recent = (struct hook_slot){code, frame, hook_epoch};
-    return frame;
-}
-#endif
-
-/* The name that cProfile gives a C function. A new reference, or NULL. */
-static PyObject *c_name(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
-{
-    PyObject *self = self_arg, *module = NULL;
-    if (PyCFunction_Check(object)) {
-        self = ((PyCFunctionObject *)(void *)object)->m_self;
-        module = ((PyCFunctionObject *)(void *)object)->m_module;
-    }
-    if (module && !PyUnicode_Check(module))
-        module = NULL;
-    if (!self)
-        return module ? PyUnicode_FromFormat("<%U.%s>", module, method->ml_name)
-                      : PyUnicode_FromFormat("<%s>", method->ml_name);
-    /* A method of a built-in type is shown as its type has it, anything else by its module. */
-    PyObject *short_name = PyUnicode_FromString(method->ml_name);
-    PyObject *found = short_name ? _PyType_Lookup(Py_TYPE(self), short_name) : NULL;
-    PyObject *name = found ? PyObject_Repr(found) : NULL;
-    Py_XDECREF(short_name);
-    if (name)
-        return name;
-    PyErr_Clear();
-    return module ? PyUnicode_FromFormat("<built-in method %U.%s>", module, method->ml_name)
-                  : PyUnicode_FromFormat("<built-in method %s>", method->ml_name);
-}
-
-static uint32_t c_register(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
-{
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *name = c_name(method, object, self_arg);
-    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    if (!text)
-        text = method->ml_name;
-    struct tare_recorder_frame frame = {
-        .kind = TARE_FRAME_BUILTIN,
-        .cost = hook_c_cost(method, object, text),
-        .name = text,
-        .file = "~",
-    };
-    uint32_t made = tare_recorder_frame(hook.recorder, &frame);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    PyErr_Restore(type, value, trace);
-    return made;
-}
-
-uint32_t hook_c_frame(const PyMethodDef *method, PyObject *object, PyObject *self_arg)
-{
-    /* Definitions are static data of their modules: the pointer is the function. */
-    struct hook_slot *recent = &hook_mine->c_frames[(uintptr_t)method / sizeof *method % HOOK_C_CACHE];
-    if (recent->key == method)
-        return recent->frame;
-    pthread_mutex_lock(&hook.lock);
-    uint32_t frame = pointer_find(&hook.c_frames, method);
-    pthread_mutex_unlock(&hook.lock);
-    if (!frame) {
-        /* Naming it may take other locks, so it happens outside ours; of two threads that race, one is found
-         * again. */
-        uint32_t made = c_register(method, object, self_arg);
-        pthread_mutex_lock(&hook.lock);
-        frame = pointer_find(&hook.c_frames, method);
-        if (!frame && pointer_add(&hook.c_frames, method, made))
-            frame = made;
-        pthread_mutex_unlock(&hook.lock);
-        if (!frame)
-            frame = made;
-    }
-    *recent = (struct hook_slot){.key = method, .frame = frame};
-    return frame;
-}
-
-uint32_t hook_c_known(const PyMethodDef *method)
-{
-    pthread_mutex_lock(&hook.lock);
-    uint32_t frame = pointer_find(&hook.c_frames, method);
-    pthread_mutex_unlock(&hook.lock);
-    return frame;
 }
 
 void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwound, bool yielded)
@@ -435,66 +222,42 @@ void hook_leave(struct tare_recorder_thread *thread, uint32_t frame, bool unwoun
 /* In a forked child, before anything else runs: a capture of its own, or none. */
 static void forked(void)
 {
-    pthread_mutex_init(&hook.lock, NULL);
-    hook.waiting = (struct calibrate_waiting){0};
-    if (!hook.recorder)
-        return;
-    struct tare_error err;
-    bool known = hook_mine && hook_mine->generation == hook_generation;
-    struct tare_recorder_thread *thread = known ? hook_mine->own : NULL;
+    bool going = hook_session.recorder,
+         known = hook_mine && tare_session_knows(&hook_session, &hook_mine->at);
     /* A child that opens no span leaves no file; one that does begins a recording of its own. */
     bool idle = hook.spans_only && !(known && hook_mine->spans.count);
-    span_forked(!idle);
-    if (!idle && tare_recorder_forked(hook.recorder, thread, &err) == 0) {
-        hook_describe_fork(hook.recorder);
-        return;
+    hook.waiting = (struct calibrate_waiting){0};
+    if (going)
+        span_forked(!idle);
+    if (tare_session_forked(&hook_session, hook_mine ? &hook_mine->at : NULL, !idle)) {
+        hook_describe_fork(hook_session.recorder);
+    } else if (going) {
+        hook_stamp++;
+        hook_frames_abandon();
     }
-    /* The child runs on, unrecorded. What the recorder and the tables hold is left alone: another thread may
-     * have been changing them. */
-    hook.recorder = NULL;
-    generation_next();
-    hook.c_frames = hook.codes = (struct pointer_table){0};
 }
 
 /* What the whole run waited for a processor, if it gets as far as saying so. */
 static void keep_waiting(void)
 {
     char waiting[32];
-    if (!hook.recorder || hook.calibrating)
+    if (!hook_session.recorder || hook.calibrating)
         return;
     snprintf(waiting, sizeof waiting, "%.0f", 1000 * calibrate_waiting_since(&hook.waiting));
-    tare_recorder_meta(hook.recorder, "waiting", waiting);
+    tare_recorder_meta(hook_session.recorder, "waiting", waiting);
 }
 
 static int prepare(void)
 {
-    if (hook.prepared)
+    if (hook_session.prepared)
         return 0;
-#ifndef Py_GIL_DISABLED
-    hook.code_extra = code_extra_index(code_died);
-    if (hook.code_extra < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "this interpreter has no room left for data of code objects");
+    if (hook_frames_prepare() < 0)
         return -1;
-    }
-#endif
-    if (pthread_key_create(&hook.key, thread_over) != 0 || pthread_atfork(NULL, NULL, forked) != 0 ||
-        atexit(keep_waiting) != 0) {
+    if (tare_session_prepare(&hook_session, thread_over, forked) < 0 || atexit(keep_waiting) != 0) {
         PyErr_NoMemory();
         return -1;
     }
-    hook.prepared = true;
     return 0;
-}
-
-/* What was remembered about functions. */
-static void forget_frames(void)
-{
-    pointer_clear(&hook.c_frames);
-#ifdef Py_GIL_DISABLED
-    for (size_t i = 0; hook.codes.slots && i <= hook.codes.mask; i++)
-        Py_XDECREF((PyObject *)(uintptr_t)hook.codes.slots[i].key);
-#endif
-    pointer_clear(&hook.codes);
 }
 
 /* Measure what recording costs, into a recorder that is thrown away. The hooks are installed; they are off
@@ -511,16 +274,14 @@ static int calibrate(const struct tare_recorder *real, bool c_functions)
         return 0; /* without a calibration the result says so */
     hook.calibrator = pthread_self();
     hook.calibrating = true;
-    hook.recorder = scratch;
-    generation_next();
+    session_begin(scratch);
     int rc = calibrate_run(options.clock, c_functions, &hook.calibrations[c_functions]);
     hook.calibrated[c_functions] = rc == 0;
-    hook.recorder = NULL;
-    generation_next();
+    session_end();
     hook.calibrating = false;
     hook.unmatched = hook.skipped = 0;
     tare_recorder_destroy(scratch);
-    forget_frames();
+    hook_frames_forget();
     return rc;
 }
 
@@ -546,7 +307,7 @@ PyObject *hook_start(PyObject *module, PyObject *args)
         return NULL;
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
         return PyErr_Format(state->error, "tare records the main interpreter only, and this is another one");
-    if (hook.recorder)
+    if (hook_session.recorder)
         return PyErr_Format(state->error, "this process is recorded already");
     if (prepare() < 0)
         return NULL;
@@ -578,13 +339,11 @@ PyObject *hook_start(PyObject *module, PyObject *args)
     tare_recorder_starting(recorder, starting);
     hook.unmatched = hook.skipped = 0;
     hook.spans_only = spans_only;
-    generation_next();
-    /* From here on other threads may open spans, and switch events on. */
+    /* From its beginning other threads may open spans, and switch events on. */
     int rc = spans_only ? hook_events_switch(false) : 0;
-    __atomic_store_n(&hook.recorder, recorder, __ATOMIC_RELEASE);
+    session_begin(recorder);
     if (rc < 0 || (!spans_only && hook_events_switch(true) < 0)) {
-        hook.recorder = NULL;
-        generation_next();
+        session_end();
         hook_events_stop();
         tare_recorder_destroy(recorder);
         return NULL;
@@ -595,16 +354,15 @@ PyObject *hook_start(PyObject *module, PyObject *args)
 PyObject *hook_stop(PyObject *module, PyObject *unused)
 {
     (void)unused;
-    if (!hook.recorder)
+    if (!hook_session.recorder)
         return PyErr_Format(core_state_of(module)->error, "nothing is being recorded");
     hook_events_stop();
-    struct tare_recorder *recorder = hook.recorder;
+    struct tare_recorder *recorder = hook_session.recorder;
     PyObject *path = PyUnicode_DecodeFSDefault(tare_recorder_path(recorder));
     keep_waiting();
-    hook.recorder = NULL;
-    generation_next();
+    session_end();
     tare_recorder_destroy(recorder);
-    forget_frames();
+    hook_frames_forget();
     return path;
 }
 
@@ -612,10 +370,11 @@ PyObject *hook_status(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    PyObject *path = hook.recorder ? PyUnicode_DecodeFSDefault(tare_recorder_path(hook.recorder))
-                                   : PyUnicode_FromString("");
-    return Py_BuildValue("{s:O,s:O,s:N,s:K,s:K}", "recording", hook.recorder ? Py_True : Py_False,
-                         "spans_only", hook.recorder && hook.spans_only ? Py_True : Py_False, "path", path,
-                         "unmatched", (unsigned long long)hook.unmatched, "skipped",
+    PyObject *path = hook_session.recorder
+                         ? PyUnicode_DecodeFSDefault(tare_recorder_path(hook_session.recorder))
+                         : PyUnicode_FromString("");
+    return Py_BuildValue("{s:O,s:O,s:N,s:K,s:K}", "recording", hook_session.recorder ? Py_True : Py_False,
+                         "spans_only", hook_session.recorder && hook.spans_only ? Py_True : Py_False, "path",
+                         path, "unmatched", (unsigned long long)hook.unmatched, "skipped",
                          (unsigned long long)hook.skipped);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The hooks: Python's calls into a recorder. One recorder per process, on the main interpreter only. hook.c
- * knows frames, threads and forks; how the interpreter reports calls is in hook_monitoring.c (CPython 3.12
- * and later) or hook_setprofile.c (3.10, 3.11), of which the build picks one.
+ * knows threads and forks, hook_frames.c functions; how the interpreter reports calls is in hook_monitoring.c
+ * (CPython 3.12 and later) or hook_setprofile.c (3.10, 3.11), of which the build picks one.
  *
  * The profiled program must not notice: callbacks never raise, never run Python code on the path of a call,
  * and keep the pending exception as it is.
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "instrument/recorder_hot.h"
+#include "instrument/session.h"
 #include "span.h"
 
 struct hook_options {
@@ -35,9 +36,8 @@ struct hook_slot {
 
 struct hook_memory {
     struct tare_recorder_thread *thread; /* NULL: there was no room for it, or no span is open */
-    struct tare_recorder_thread *own;    /* the same while no span is open */
     uint64_t stamp;                      /* hook_stamp, when the rest was known to be true */
-    uint32_t generation;                 /* of the recording that this is about */
+    struct tare_session_thread at;       /* its own: the same thread, also while no span is open */
     struct span_stack spans;
     struct hook_slot c_frames[HOOK_C_CACHE];
     struct hook_slot codes[HOOK_CODE_CACHE];
@@ -47,13 +47,13 @@ struct hook_memory {
  * needs. */
 extern _Thread_local struct hook_memory *hook_mine __attribute__((tls_model("initial-exec")));
 
-/* Counts recordings. */
-extern uint32_t hook_generation;
+/* The recording of this process. */
+extern struct tare_session hook_session;
 
 /* Counts deaths of code objects that had a frame: another may have come to the same address. */
 extern uint32_t hook_epoch;
 
-/* Changes with either. */
+/* Changes with it, and with every recording. */
 extern uint64_t hook_stamp;
 
 /** The same as hook_thread, for a thread that is not known yet, or knows what may be no longer true. */
@@ -71,6 +71,19 @@ uint32_t hook_code_find(PyCodeObject *code, struct hook_slot *recent);
 
 /** The same, also while this thread is not recorded because no span is open on it. */
 struct tare_recorder_thread *hook_own_thread(void);
+
+/** Before the first recording: where code objects remember their frames. 0, or -1 with an exception. */
+int hook_frames_prepare(void);
+
+/** What is remembered about functions goes with its recording. */
+void hook_frames_forget(void);
+
+/** The same in a forked child that is not recorded: the tables are left as they are, another thread may have
+ * been changing them. */
+void hook_frames_abandon(void);
+
+/** A code object of that name is called for the first time. */
+void hook_code_met(const char *name);
 
 /** Does a recording go on, and which? Numbers of recordings grow. 0: none, or none yet. */
 uint32_t hook_recording(void);

@@ -1,34 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public C API: places, threads and forks on top of the recorder. */
+/* The public C API: places and steps on top of a session. */
 #include "tare/tare.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "instrument/recorder.h"
+#include "instrument/session.h"
 
-/*
- * The one recording of this process. Global because spans are named anywhere in a program, without a handle.
- * recorder and number change only while beginning, ending and forking, when the caller says that no span is
- * open.
- */
-static struct {
-    struct tare_recorder *recorder;
-    unsigned number; /* counts recordings; places and threads remember which they know */
-    bool prepared;
-    pthread_key_t key;
-    pthread_mutex_t lock; /* registering places */
-    struct tare_place step;
-} recording = {.lock = PTHREAD_MUTEX_INITIALIZER, .step = {.name = "step"}};
+/* Global because spans are named anywhere in a program, without a handle. Places remember its number. */
+static struct tare_session session = TARE_SESSION_INIT;
+
+static struct tare_place step_place = {.name = "step"};
 
 struct memory {
-    struct tare_recorder_thread *thread;
-    unsigned number;
+    struct tare_session_thread at;
     uint32_t step_depth; /* how deep the open step lies; 0: none is open */
 };
 
@@ -38,41 +25,40 @@ static _Thread_local struct memory mine;
 static void thread_over(void *memory)
 {
     struct memory *over = memory;
-    if (recording.recorder && over->thread && over->number == recording.number)
-        tare_recorder_thread_end(over->thread);
+    tare_session_thread_over(&session, &over->at);
     *over = (struct memory){0};
 }
 
 static struct tare_recorder_thread *thread_of(void)
 {
-    if (!recording.recorder)
+    if (!session.recorder)
         return NULL;
-    if (mine.number != recording.number) {
+    if (!tare_session_knows(&session, &mine.at)) {
         char name[16] = "";
         pthread_getname_np(pthread_self(), name, sizeof name);
-        mine = (struct memory){.number = recording.number};
-        mine.thread = tare_recorder_thread_begin(recording.recorder, (int64_t)syscall(SYS_gettid), name);
-        pthread_setspecific(recording.key, &mine);
+        mine = (struct memory){.at.number = session.number};
+        tare_session_record(&session, &mine.at, name);
+        tare_session_attach(&session, &mine);
     }
-    return mine.thread;
+    return mine.at.own;
 }
 
 /* The frame of a place, registered at its first use in a recording. */
 static uint32_t frame_of(struct tare_place *place, bool counter)
 {
-    if (__atomic_load_n(&place->recording, __ATOMIC_ACQUIRE) == recording.number)
+    if (__atomic_load_n(&place->recording, __ATOMIC_ACQUIRE) == session.number)
         return place->id;
-    pthread_mutex_lock(&recording.lock);
-    if (place->recording != recording.number) {
+    pthread_mutex_lock(&session.lock);
+    if (place->recording != session.number) {
         struct tare_recorder_frame frame = {.kind = TARE_FRAME_SPAN,
                                             .counter = counter,
                                             .name = place->name,
                                             .file = place->file,
                                             .first_line = place->line};
-        place->id = tare_recorder_frame(recording.recorder, &frame);
-        __atomic_store_n(&place->recording, recording.number, __ATOMIC_RELEASE);
+        place->id = tare_recorder_frame(session.recorder, &frame);
+        __atomic_store_n(&place->recording, session.number, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&recording.lock);
+    pthread_mutex_unlock(&session.lock);
     return place->id;
 }
 
@@ -107,7 +93,7 @@ void tare_step(void)
     if (!thread)
         return;
     step_close(thread);
-    tare_recorder_enter(thread, frame_of(&recording.step, false), NULL, false);
+    tare_recorder_enter(thread, frame_of(&step_place, false), NULL, false);
     mine.step_depth = tare_recorder_depth(thread);
 }
 
@@ -118,18 +104,9 @@ void tare_count(struct tare_place *place, int64_t amount)
         tare_recorder_count(thread, frame_of(place, true), amount);
 }
 
-/* In a forked child: a capture of its own, or none. */
 static void forked(void)
 {
-    pthread_mutex_init(&recording.lock, NULL);
-    if (!recording.recorder)
-        return;
-    struct tare_error err;
-    struct tare_recorder_thread *thread = mine.number == recording.number ? mine.thread : NULL;
-    if (tare_recorder_forked(recording.recorder, thread, &err) == 0)
-        return;
-    recording.recorder = NULL;
-    recording.number++;
+    tare_session_forked(&session, &mine.at, true);
 }
 
 static int explain(const char *what, char *problem, size_t size)
@@ -141,36 +118,29 @@ static int explain(const char *what, char *problem, size_t size)
 
 int tare_record_begin(const char *folder, char *problem, size_t size)
 {
-    if (recording.recorder)
+    if (session.recorder)
         return explain("this process is recorded already", problem, size);
     if (!folder)
         folder = getenv("TARE_RECORD");
     if (!folder)
         return explain("no folder was given, and TARE_RECORD is not set", problem, size);
-    if (!recording.prepared) {
-        if (pthread_key_create(&recording.key, thread_over) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
-            return explain("out of memory", problem, size);
-        recording.prepared = true;
-    }
+    if (tare_session_prepare(&session, thread_over, forked) < 0)
+        return explain("out of memory", problem, size);
     struct tare_recorder_options options = {.folder = folder};
     struct tare_error err;
     struct tare_recorder *made;
     if (tare_recorder_create(&options, &made, &err) < 0)
         return explain(err.msg, problem, size);
-    recording.recorder = made;
-    recording.number++;
+    tare_session_begin(&session, made);
     return 0;
 }
 
 void tare_record_end(void)
 {
-    struct tare_recorder *ended = recording.recorder;
-    recording.recorder = NULL;
-    recording.number++;
-    tare_recorder_destroy(ended);
+    tare_recorder_destroy(tare_session_end(&session));
 }
 
 const char *tare_record_path(void)
 {
-    return recording.recorder ? tare_recorder_path(recording.recorder) : NULL;
+    return session.recorder ? tare_recorder_path(session.recorder) : NULL;
 }
