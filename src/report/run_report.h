@@ -56,6 +56,18 @@ struct tare_run_rows {
 /** Make all tables of a run. Everything lives in the arena. */
 void tare_run_rows_make(const struct tare_run *run, struct tare_arena *arena, struct tare_run_rows *ret_rows);
 
+/** Text for a terminal: nothing in it moves a cursor. */
+void tare_text_put(struct tare_out *out, const char *text);
+
+/** A table for a terminal, an empty line before it. */
+void tare_text_grid(struct tare_out *out, struct tare_arena *arena, const struct tare_run_grid *grid);
+
+/** Text that stands for itself: what Markdown or HTML would act on is escaped, and lines are not broken. */
+void tare_markdown_put(struct tare_out *out, const char *text);
+
+/** A table in Markdown, and its note. */
+void tare_markdown_grid(struct tare_out *out, const struct tare_run_grid *grid);
+
 /** A number with four digits that mean something: "1493", "115.2", "8.681", "0.04321". */
 const char *tare_run_number(struct tare_arena *arena, double value);
 
