@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parts that tare_machine_collect is made of, one per kind of file. Each fills its own fields of a
- * machine that was initialised, and leaves the rest alone. For core/machine*.c, and for who looks at throttling again and again (bench/worker_use.c).
+ * machine that was initialised, and leaves the rest alone. For core/machine*.c, and for who looks at
+ * throttling again and again (bench/worker_use.c).
  */
 #ifndef TARE_CORE_MACHINE_PART_H
 #define TARE_CORE_MACHINE_PART_H

@@ -29,7 +29,8 @@ struct tare_verdict {
     const char *configuration;     /* "batch=32 seq=128"; "" for the whole */
     const char *metric;            /* "latency.p50" */
     const char *unit;              /* of a and b as they are shown: "ms" */
-    struct tare_run_estimate a, b; /* base and new; of a threshold, a is the target */
+    const char *target;            /* of a threshold: "<= 100 ms"; NULL for a comparison */
+    struct tare_run_estimate a, b; /* base and new; of a threshold, limit and achieved */
     double ratio, low, high;       /* cost of b over cost of a: above 1 is worse; NaN if not known */
     double p;                      /* NaN where there is no test */
     double detectable;             /* NaN where it makes no sense */
