@@ -411,3 +411,21 @@ const char *tare_rate_format(char *text, size_t size, double per_second, const c
     snprintf(text, size, "%s%s%s%.32s/s", sign, digits_text, *unit ? " " : "", unit);
     return text;
 }
+
+int tare_share_parse(const char *option, const char *text, double *ret_share, struct tare_error *err)
+{
+    char number[40];
+    double value;
+    size_t length = strcspn(text, " %");
+    bool percent = strchr(text, '%') != NULL;
+    bool fits = length < sizeof number && strspn(text + length, " %") == strlen(text + length);
+    snprintf(number, sizeof number, "%.*s", (int)(fits ? length : 0), text);
+    if (fits && tare_real_parse(number, &value, NULL) == 0) {
+        double share = percent ? value / 100 : value;
+        if (share >= 1e-5 && share < 1) {
+            *ret_share = share;
+            return 0;
+        }
+    }
+    return tare_fail(err, TARE_E_USAGE, 0, "--%s %.40s: it takes a share such as 1%% or 0.01", option, text);
+}

@@ -31,6 +31,9 @@ int tare_count_parse(const char *text, uint64_t *ret_count, struct tare_error *e
 int tare_rate_parse(const char *text, double *ret_per_second, char *ret_unit, size_t unit_size,
                     struct tare_error *err);
 
+/** "5%", "0.5 %", "0.05": a share above 0 and below 1. option is for the message: what --option takes. */
+int tare_share_parse(const char *option, const char *text, double *ret_share, struct tare_error *err);
+
 /** "-1.5", "2e-3": a finite number. */
 int tare_real_parse(const char *text, double *ret_value, struct tare_error *err);
 

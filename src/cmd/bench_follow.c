@@ -1,53 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a plan while somebody watches: progress on a terminal, and Ctrl-C. */
-#include <signal.h>
+/* Running a plan while somebody watches. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/buf.h"
 #include "base/units.h"
 #include "cmd/bench_options.h"
-
-/* Ctrl-C arrives in a handler, and a handler reaches nothing but this. */
-static volatile sig_atomic_t caught;
-
-static void catch_signal(int number)
-{
-    caught = number;
-}
-
-struct follow {
-    const char *name; /* of the command */
-    bool shown;
-    int64_t last_ns;
-};
-
-static void wipe(struct follow *follow)
-{
-    if (follow->shown)
-        fprintf(stderr, "\r\033[K");
-    follow->shown = false;
-}
+#include "cmd/follow.h"
 
 static void progress(void *data, enum tare_bench_stage stage, const char *text, int64_t left_ns)
 {
     static const char *const stages[] = {"loading", "measuring", "weighing", "layers", "answers", "advice"};
-    struct follow *follow = data;
-    int64_t now = tare_clock_ns();
-    if (follow->shown && now - follow->last_ns < 100000000)
-        return;
-    follow->last_ns = now;
-    fprintf(stderr, "\r\033[K%s: %.60s (at most %lld s left)", stages[stage], text,
-            (long long)((left_ns + 999999999) / 1000000000));
-    fflush(stderr);
-    follow->shown = true;
+    tare_follow_show(data, stages[stage], text, left_ns);
 }
 
 static void row(void *data, const struct tare_run *run, size_t configuration)
 {
-    struct follow *follow = data;
+    struct tare_follow *follow = data;
     const struct tare_run_config *config = &run->configs[configuration];
     struct tare_buf name;
     char rate[TARE_UNITS_TEXT], time[TARE_UNITS_TEXT];
@@ -55,13 +23,14 @@ static void row(void *data, const struct tare_run *run, size_t configuration)
         return;
     tare_buf_init(&name, 4096);
     tare_run_config_name(config, &name);
-    wipe(follow);
+    tare_follow_wipe(follow);
     fprintf(stderr, "%s: %s, %s a call, so far\n", name.data,
             tare_rate_format(rate, sizeof rate, config->throughput_per_sec.value.value, run->unit),
             tare_duration_format(time, sizeof time, config->latency.mean_ns.value.value));
     tare_buf_finish(&name);
 }
 
+<<<<<<< HEAD
 /* What was typed, as the kernel remembers it. */
 static void keep_command(struct tare_run *run)
 {
@@ -90,33 +59,28 @@ static void keep_command(struct tare_run *run)
 
 int tare_bench_follow(const struct tare_cmd_call *call, const struct tare_bench_plan *plan,
                       struct tare_run **ret_run, int *ret_signal, struct tare_error *err)
+=======
+int tare_bench_follow(const struct tare_bench_plan *plan, struct tare_run **ret_run, int *ret_signal,
+                      struct tare_error *err)
+>>>>>>> 4d441a4 (tare compare and tare check: run both in turn, or hold saved runs against each other)
 {
-    /* The second Ctrl-C finds the system's own handling again. */
-    struct sigaction handler = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction interrupt, terminate, current;
-    struct follow follow = {.name = call->cmd->name};
-    const char *python = getenv("TARE_WORKER_PYTHON");
-    const char *const python_argv[] = {python, "-m", "tare", ".worker", NULL};
-    struct tare_bench_watch watch = {.data = &follow, .stop = &caught};
-    if (isatty(STDERR_FILENO)) {
+    struct tare_follow follow;
+    tare_follow_begin(&follow);
+    struct tare_bench_watch watch = {.data = &follow, .stop = follow.stop, .worker_argv = follow.worker_argv};
+    if (follow.terminal) {
         watch.progress = progress;
         watch.row = row;
     }
-    if (python && *python)
-        watch.worker_argv = python_argv;
-    caught = 0;
-    sigaction(SIGINT, NULL, &interrupt);
-    sigaction(SIGTERM, NULL, &terminate);
-    current = interrupt;
-    if (current.sa_handler != SIG_IGN)
-        sigaction(SIGINT, &handler, NULL);
-    sigaction(SIGTERM, &handler, NULL);
     int rc = tare_bench(plan, &watch, ret_run, err);
+<<<<<<< HEAD
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGTERM, &terminate, NULL);
     wipe(&follow);
     *ret_signal = caught;
     if (rc == 0)
         keep_command(*ret_run);
+=======
+    *ret_signal = tare_follow_end(&follow);
+>>>>>>> 4d441a4 (tare compare and tare check: run both in turn, or hold saved runs against each other)
     return rc;
 }

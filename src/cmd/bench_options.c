@@ -140,22 +140,6 @@ static int graph_levels(const char *text, struct tare_arena *arena, struct tare_
     return 0;
 }
 
-/* "1%", "0.5 %", "0.01". */
-static int until(const char *text, struct tare_arena *arena, double *ret_until, struct tare_error *err)
-{
-    double value;
-    if (!text)
-        return 0;
-    size_t length = strcspn(text, " %");
-    bool percent = strchr(text, '%') != NULL;
-    if (tare_real_parse(tare_arena_text(arena, text, length), &value, NULL) ||
-        strspn(text + length, " %") != strlen(text + length) ||
-        !((percent ? value / 100 : value) >= 1e-5 && (percent ? value / 100 : value) < 1))
-        return tare_fail(err, TARE_E_USAGE, 0, "--until %.40s: it takes a share such as 1%% or 0.01", text);
-    *ret_until = percent ? value / 100 : value;
-    return 0;
-}
-
 int tare_bench_plan_make(const struct tare_bench_values *values, const char *model, struct tare_arena *arena,
                          struct tare_bench_plan *ret_plan, struct tare_error *err)
 {
@@ -193,7 +177,8 @@ int tare_bench_plan_make(const struct tare_bench_values *values, const char *mod
                 err) ||
         numbers("threads", values->threads, arena, &plan.threads, &plan.threads_count, err) ||
         dimensions(values, arena, &plan, err) || precisions(values->precisions, arena, &plan, err) ||
-        graph_levels(values->levels, arena, &plan, err) || until(values->until, arena, &plan.until, err))
+        graph_levels(values->levels, arena, &plan, err) ||
+        (values->until && tare_share_parse("until", values->until, &plan.until, err)))
         return -1;
     for (size_t i = 0; i < plan.threads_count; i++)
         if (plan.threads[i] > 1024)

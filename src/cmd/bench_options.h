@@ -211,8 +211,8 @@ int tare_bench_plan_make(const struct tare_bench_values *values, const char *mod
                          struct tare_bench_plan *ret_plan, struct tare_error *err);
 
 /** Run a plan, with progress on a terminal. *ret_signal is the signal that interrupted it, or 0. */
-int tare_bench_follow(const struct tare_cmd_call *call, const struct tare_bench_plan *plan,
-                      struct tare_run **ret_run, int *ret_signal, struct tare_error *err);
+int tare_bench_follow(const struct tare_bench_plan *plan, struct tare_run **ret_run, int *ret_signal,
+                      struct tare_error *err);
 
 /** Can this file be written, and in which format? Found out before an hour of measuring. */
 int tare_bench_output_check(const char *path, struct tare_error *err);

@@ -89,6 +89,8 @@ void tare_cmd_warn(const struct tare_cmd_call *call, const char *fmt, ...)
 extern const struct tare_cmd *const tare_cmds[];
 
 extern const struct tare_cmd tare_cmd_bench;
+extern const struct tare_cmd tare_cmd_check;
+extern const struct tare_cmd tare_cmd_compare;
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
 extern const struct tare_cmd tare_cmd_profile;

@@ -34,7 +34,7 @@ static int bench_run(const struct tare_cmd_call *call, struct tare_error *err)
     for (size_t i = 0; i < values->outputs.count; i++)
         if (tare_bench_output_check(values->outputs.items[i], err))
             return -1;
-    if (tare_bench_follow(call, &plan, &result.run, &caught, err))
+    if (tare_bench_follow(&plan, &result.run, &caught, err))
         return caught ? 128 + caught : -1;
     int rc = 0;
     for (size_t i = 0; i < values->outputs.count && rc == 0; i++) {

@@ -112,7 +112,7 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
                          model);
     if (tare_bench_plan_make(&values->bench, model, call->arena, &plan, err) || make_folder(folder, err))
         return -1;
-    if (tare_bench_follow(call, &plan, &result.run, &caught, err))
+    if (tare_bench_follow(&plan, &result.run, &caught, err))
         return caught ? 128 + caught : -1;
     int rc = save(call, &result, folder, err);
     struct tare_format format = tare_result_text(&result);

@@ -185,18 +185,39 @@ static int describe(struct tare_bench *bench, struct tare_error *err)
     return tare_machine_collect("", &run->arena, run->machine, err);
 }
 
+int tare_bench_open(struct tare_bench *bench, const struct tare_bench_plan *plan,
+                    const struct tare_bench_watch *watch, struct tare_error *err)
+{
+    const char *note = NULL;
+    *bench = (struct tare_bench){.plan = plan, .watch = watch, .start_ns = tare_clock_ns()};
+    bench->end_ns = bench->start_ns + (plan->time_ns > 0 ? plan->time_ns : USUAL_TIME_NS);
+    bench->deadline_ns = bench->end_ns;
+    tare_arena_init(&bench->arena, 0);
+    if (tare_run_create(0, &bench->run, err) ||
+        tare_recording_make("/tmp/", &bench->arena, &bench->folder, &note, err) || describe(bench, err) ||
+        tare_bench_expand(bench, err)) {
+        tare_bench_close(bench);
+        return -1;
+    }
+    return 0;
+}
+
+void tare_bench_close(struct tare_bench *bench)
+{
+    if (bench->folder)
+        tare_recording_remove(bench->folder);
+    tare_run_destroy(bench->run);
+    tare_arena_finish(&bench->arena);
+}
+
 int tare_bench(const struct tare_bench_plan *plan, const struct tare_bench_watch *watch,
                struct tare_run **ret_run, struct tare_error *err)
 {
-    struct tare_bench bench = {.plan = plan, .watch = watch, .start_ns = tare_clock_ns()};
+    struct tare_bench bench;
     int rc = -1;
-    bench.end_ns = bench.start_ns + (plan->time_ns > 0 ? plan->time_ns : USUAL_TIME_NS);
-    bench.deadline_ns = bench.end_ns;
-    tare_arena_init(&bench.arena, 0);
-    const char *note = NULL;
-    if (tare_run_create(0, &bench.run, err) ||
-        tare_recording_make("/tmp/", &bench.arena, &bench.folder, &note, err) || describe(&bench, err) ||
-        tare_bench_expand(&bench, err) || do_parts(&bench, err))
+    if (tare_bench_open(&bench, plan, watch, err))
+        return -1;
+    if (do_parts(&bench, err))
         goto out;
     bench.run->procedure.time_spent_ns = tare_run_int(tare_clock_ns() - bench.start_ns);
     bench.run->procedure.interrupted = tare_run_flag(tare_bench_stopped(&bench));
@@ -206,9 +227,6 @@ int tare_bench(const struct tare_bench_plan *plan, const struct tare_bench_watch
     bench.run = NULL;
     rc = 0;
 out:
-    if (bench.folder)
-        tare_recording_remove(bench.folder);
-    tare_run_destroy(bench.run);
-    tare_arena_finish(&bench.arena);
+    tare_bench_close(&bench);
     return rc;
 }

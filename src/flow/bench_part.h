@@ -20,6 +20,14 @@ struct tare_bench {
     int64_t deadline_ns;      /* of the part that is running now: it leaves the rest to those after it */
 };
 
+/** Make the run and the specs of a plan; nothing has run yet. Plan and watch must live as long as the bench.
+ */
+int tare_bench_open(struct tare_bench *bench, const struct tare_bench_plan *plan,
+                    const struct tare_bench_watch *watch, struct tare_error *err);
+
+/** Free it, and remove its folder. */
+void tare_bench_close(struct tare_bench *bench);
+
 /** Time left for the part that is running, 0 when it is over or the user interrupted. */
 int64_t tare_bench_left_ns(const struct tare_bench *bench);
 

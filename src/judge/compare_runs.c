@@ -188,21 +188,21 @@ static int compare_memory(struct comparison *comparison, const struct tare_run_c
     return 0;
 }
 
-static int compare_exact(struct comparison *comparison, const char *metric, struct tare_run_int a,
-                         struct tare_run_int b)
+static int compare_exact(struct tare_verdicts *verdicts, const char *metric, struct tare_run_int a,
+                         struct tare_run_int b, struct tare_error *err)
 {
     struct tare_gate_result result;
     if (!a.known || !b.known)
         return 0;
-    struct tare_verdict *row = tare_compare_add(comparison->verdicts);
+    struct tare_verdict *row = tare_compare_add(verdicts);
     if (!row)
-        return tare_fail_memory(comparison->err);
+        return tare_fail_memory(err);
     row->metric = metric;
     row->unit = "";
     row->a = plain((double)a.value);
     row->b = plain((double)b.value);
     tare_gate_exact((double)a.value, (double)b.value, &result);
-    tare_compare_fill(row, &result, comparison->rule.threshold, comparison->arena);
+    tare_compare_fill(row, &result, verdicts->threshold, verdicts->arena);
     return 0;
 }
 
@@ -236,12 +236,12 @@ static int compare_accuracy(struct comparison *comparison, const struct tare_run
     return 0;
 }
 
-static const char *name_of(const struct tare_run_config *config, struct tare_arena *arena)
+const char *tare_compare_name(const struct tare_run_config *config, struct tare_arena *arena)
 {
     struct tare_buf buf;
     tare_buf_init(&buf, 0);
     tare_run_config_name(config, &buf);
-    const char *name = tare_arena_text(arena, buf.data ? buf.data : "", buf.length);
+    const char *name = tare_arena_text(arena, buf.data, buf.length);
     tare_buf_finish(&buf);
     return name;
 }
@@ -254,10 +254,10 @@ static int compare_configs(struct comparison *comparison)
     if (!names)
         return tare_arena_check(comparison->arena, comparison->err);
     for (size_t i = 0; i < a->configs_count; i++)
-        names[i] = name_of(&a->configs[i], comparison->arena);
+        names[i] = tare_compare_name(&a->configs[i], comparison->arena);
     for (size_t k = 0; k < b->configs_count; k++) {
         const struct tare_run_config *to = &b->configs[k];
-        const char *name = name_of(to, comparison->arena);
+        const char *name = tare_compare_name(to, comparison->arena);
         size_t i = 0;
         while (i < a->configs_count && strcmp(names[i], name) != 0)
             i++;
@@ -309,15 +309,15 @@ static int compare_surroundings(struct comparison *comparison)
     return 0;
 }
 
-static int compare_whole(struct comparison *comparison)
+int tare_compare_whole(const struct tare_run_model *a, const struct tare_run_model *b,
+                       struct tare_verdicts *verdicts, struct tare_error *err)
 {
-    const struct tare_run_model *a = &comparison->a->model, *b = &comparison->b->model;
-    return compare_exact(comparison, "params", a->parameters, b->parameters) ||
-                   compare_exact(comparison, "macs", a->macs, b->macs) ||
-                   compare_exact(comparison, "nodes", a->nodes, b->nodes) ||
-                   compare_exact(comparison, "size", a->size_bytes, b->size_bytes)
-               ? -1
-               : 0;
+    if (compare_exact(verdicts, "params", a->parameters, b->parameters, err) ||
+        compare_exact(verdicts, "macs", a->macs, b->macs, err) ||
+        compare_exact(verdicts, "nodes", a->nodes, b->nodes, err) ||
+        compare_exact(verdicts, "size", a->size_bytes, b->size_bytes, err))
+        return -1;
+    return 0;
 }
 
 int tare_compare_runs(const struct tare_run *a, const char *name_a, const struct tare_run *b,
@@ -337,7 +337,8 @@ int tare_compare_runs(const struct tare_run *a, const char *name_a, const struct
     comparison.tested = tare_arena_array(arena, b->configs_count + 1, sizeof *comparison.tested);
     if (!comparison.results || !comparison.tested)
         return tare_arena_check(arena, err);
-    if (compare_surroundings(&comparison) || compare_configs(&comparison) || compare_whole(&comparison) ||
+    if (compare_surroundings(&comparison) || compare_configs(&comparison) ||
+        tare_compare_whole(&a->model, &b->model, ret_verdicts, err) ||
         tare_gate_holm(comparison.results, comparison.tested_count, &comparison.rule, arena, err))
         return -1;
     for (size_t i = 0; i < comparison.tested_count; i++)

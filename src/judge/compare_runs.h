@@ -23,9 +23,16 @@ int tare_compare_runs(const struct tare_run *a, const char *name_a, const struct
                       const char *name_b, const struct tare_gate_rule *rule, struct tare_arena *arena,
                       struct tare_verdicts *ret_verdicts, struct tare_error *err);
 
+/** Rows for what is the same in every run of a model: parameters, operations, nodes, size. */
+int tare_compare_whole(const struct tare_run_model *a, const struct tare_run_model *b,
+                       struct tare_verdicts *verdicts, struct tare_error *err);
+
 /** A row of times: what the gate said of the cost of b over a, in a unit for people. */
 void tare_compare_fill(struct tare_verdict *row, const struct tare_gate_result *result, double threshold,
                        struct tare_arena *arena);
+
+/** What a configuration is called: its keys, in the arena. */
+const char *tare_compare_name(const struct tare_run_config *config, struct tare_arena *arena);
 
 /** Append a row; NULL when memory ran out. */
 struct tare_verdict *tare_compare_add(struct tare_verdicts *verdicts);

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "core/run.h"
+#include "core/verdict.h"
 
 /* What a threshold's limit is a number of. */
 enum tare_threshold_kind {
@@ -62,6 +63,10 @@ int tare_threshold_judge(const struct tare_threshold *thresholds, size_t count, 
 /** Judge one configuration and nothing else: is every threshold about it decided yet? */
 bool tare_threshold_decided(const struct tare_threshold *thresholds, size_t count, const struct tare_run *run,
                             const struct tare_run_config *config);
+
+/** The run's rows as verdicts, appended to those there are. */
+int tare_threshold_verdicts(const struct tare_run *run, struct tare_verdicts *verdicts,
+                            struct tare_error *err);
 
 /** The worst of a run's rows: failed, else inconclusive, else passed. */
 enum tare_run_verdict tare_threshold_worst(const struct tare_run *run);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "judge/compare_runs.h"
 #include "judge/threshold.h"
 #include "judge/threshold_metric.h"
 
@@ -195,4 +197,48 @@ enum tare_run_verdict tare_threshold_worst(const struct tare_run *run)
         if (badness(run->thresholds[i].status) > badness(worst))
             worst = run->thresholds[i].status;
     return worst;
+}
+
+/* What would settle it. */
+static const char *advice(const struct tare_run_threshold *row, struct tare_arena *arena)
+{
+    if (row->status != TARE_RUN_INCONCLUSIVE)
+        return NULL;
+    if (!row->achieved.value.known)
+        return "not measured";
+    if (row->achieved.more_samples.known && row->achieved.more_samples.value > 0)
+        return tare_arena_printf(arena, "%lld more samples are needed: raise --time",
+                                 (long long)row->achieved.more_samples.value);
+    return "the bounds lie on both sides of the target: a longer run (--time) narrows them";
+}
+
+int tare_threshold_verdicts(const struct tare_run *run, struct tare_verdicts *verdicts,
+                            struct tare_error *err)
+{
+    static const enum tare_verdict_kind kinds[] = {
+        [TARE_RUN_INCONCLUSIVE] = TARE_VERDICT_INCONCLUSIVE,
+        [TARE_RUN_PASS] = TARE_VERDICT_PASSED,
+        [TARE_RUN_FAIL] = TARE_VERDICT_FAILED,
+    };
+    for (size_t i = 0; i < run->thresholds_count; i++) {
+        const struct tare_run_threshold *from = &run->thresholds[i];
+        struct tare_verdict *row = tare_compare_add(verdicts);
+        if (!row)
+            return tare_fail_memory(err);
+        row->kind = kinds[from->status];
+        row->metric = tare_arena_copy(verdicts->arena, from->metric);
+        row->unit = tare_arena_copy(verdicts->arena, from->unit ? from->unit : "");
+        row->target = tare_arena_printf(verdicts->arena, "%s %.10g%s%s",
+                                        from->bound == TARE_RUN_BOUND_LOWER ? ">=" : "<=", from->target.value,
+                                        row->unit[0] ? " " : "", row->unit);
+        row->a.value = from->target;
+        row->b = from->achieved;
+        row->b.extra = NULL;
+        if (from->ratio.known && from->ratio.value > 0)
+            row->ratio = 1 / from->ratio.value;
+        row->note = advice(from, verdicts->arena);
+        if (from->configuration.known && (size_t)from->configuration.value < run->configs_count)
+            row->configuration = tare_compare_name(&run->configs[from->configuration.value], verdicts->arena);
+    }
+    return tare_arena_check(verdicts->arena, err);
 }

@@ -90,8 +90,8 @@ void tare_verdict_grids(const struct tare_verdicts *verdicts, struct tare_arena 
                         struct tare_run_grid **ret_thresholds, struct tare_run_grid **ret_compared)
 {
     static const char *const threshold_head[] = {"Metric", "Target", "Achieved", "Status"};
-    static const char *const compared_head[] = {"Metric", "Base", "New",    "Cost, new / base",
-                                                "p",      "Sees", "Verdict"};
+    static const char *const compared_head[] = {"Metric", "Base",    "New",    "Cost, new / base",
+                                                "p",      "Detects", "Verdict"};
     enum { THRESHOLD = 4, COMPARED = 7 };
     size_t thresholds = 0, at = 0, compared_at = 0;
     *ret_thresholds = *ret_compared = NULL;
@@ -111,9 +111,10 @@ void tare_verdict_grids(const struct tare_verdicts *verdicts, struct tare_arena 
         }
     }
     if (*ret_compared)
-        (*ret_compared)->note = "Cost above 1 is worse; in brackets 95 % bounds. Sees: the true change that "
-                                "such a comparison calls "
-                                "in 4 of 5 cases.";
+        (*ret_compared)->note =
+            "Cost above 1 is worse; in brackets 95 % bounds. Detects: the true change that "
+            "such a comparison calls "
+            "in 4 of 5 cases.";
 }
 
 const char *tare_verdict_summary(const struct tare_verdicts *verdicts, struct tare_arena *arena)

@@ -10,7 +10,9 @@ static void text_write(const struct tare_verdicts *verdicts, struct tare_out *ou
     tare_arena_init(&arena, 0);
     tare_verdict_grids(verdicts, &arena, &thresholds, &compared);
     if (verdicts->a && verdicts->b) {
-        tare_text_put(out, tare_arena_printf(&arena, "Base  %s\nNew   ", verdicts->a));
+        tare_out_text(out, "Base  ");
+        tare_text_put(out, verdicts->a);
+        tare_out_text(out, "\nNew   ");
         tare_text_put(out, verdicts->b);
         tare_out_text(out, "\n");
     }

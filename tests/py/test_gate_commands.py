@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tare compare, check and history as a user meets them: statuses, words, files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RUNS = Path(__file__).parent.parent / "data" / "runs"
+SWEEP = RUNS / "minilm_sweep.json"
+SLOW, FAST = "fake:constant,mean=8ms", "fake:constant,mean=2ms"
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def call(tare: Path) -> Call:
+    def run(*args: object, **env: str) -> subprocess.CompletedProcess[str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
+        return subprocess.run(
+            [str(tare), *map(str, args)], capture_output=True, text=True, timeout=300, env=clean | env
+        )
+
+    return run
+
+
+def variant(change: Callable[[dict[str, Any]], None], path: Path) -> Path:
+    run = json.loads(SWEEP.read_text())
+    change(run)
+    path.write_text(json.dumps(run))
+    return path
+
+
+def scale(run: dict[str, Any], factor: float, config: int | None = None) -> None:
+    """Every sample and what follows from it, slower by factor."""
+    for number, entry in enumerate(run["configurations"]):
+        if config is not None and number != config:
+            continue
+        for process in entry["samples"]:
+            process["ns"] = [int(ns * factor) for ns in process["ns"]]
+        for figure in entry["latency"].values():
+            if isinstance(figure, dict):
+                for key in ("value", "lower", "upper"):
+                    if figure.get(key) is not None:
+                        figure[key] *= factor
+        for key in ("value", "lower", "upper"):
+            if key in entry["throughput_per_sec"]:
+                entry["throughput_per_sec"][key] /= factor
+
+
+def processes(run: dict[str, Any], count: int) -> None:
+    """As if each configuration had been measured in so many processes that differ by a per cent."""
+    random.seed(1)
+    for entry in run["configurations"]:
+        model = entry["samples"][0]
+        entry["samples"] = [
+            dict(
+                copy.deepcopy(model),
+                process=number,
+                ns=[int(ns * (1 + 0.01 * random.gauss(0, 1))) for ns in model["ns"][:20]],
+                rounds=[min(20, len(model["ns"]))],
+            )
+            for number in range(count)
+        ]
+
+
+def test_thresholds_pass_fail_and_undecided(call: Call) -> None:
+    good = call("check", SWEEP, "--threshold", "latency:1s", "throughput:100texts/s", "params:25M")
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "x target)" in good.stdout and "FAIL" not in good.stdout
+    bad = call("check", SWEEP, "--threshold", "latency:100ms", "throughput@batch=1,seq=16:500texts/s")
+    assert bad.returncode == 1
+    assert bad.stdout.index("FAIL") < bad.stdout.index("pass")  # worst first
+    # The bounds of this figure lie on both sides of its own value.
+    value = json.loads(SWEEP.read_text())["configurations"][0]["latency"]["p50_ns"]["value"]
+    edge = f"latency@batch=1,seq=16:{value / 1e6}ms"
+    for how, status in (("warn", 0), ("fail", 1), ("status", 3)):
+        undecided = call("check", SWEEP, "--inconclusive", how, "--threshold", edge)
+        assert undecided.returncode == status, undecided.stdout
+        assert "inconclusive" in undecided.stdout
+    assert "warning" in call("check", SWEEP, "--threshold", edge).stderr
+
+
+def test_nonsense_is_refused(call: Call) -> None:
+    for words, hint in (
+        (["--threshold", "latency"], "quote"),
+        (["--threshold", "latensy:5ms"], "latency"),
+        (["--threshold", "latency@batch=7:5ms"], "no configuration"),
+        (["--baseline", "x.json", "--baseline-ref", "main"], "give one"),
+        ([], "nothing to check against"),
+    ):
+        refused = call("check", SWEEP, *words)
+        assert refused.returncode == 2 and hint in refused.stderr, refused.stderr
+
+
+def test_thresholds_from_a_file(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "gate.txt"
+    file.write_text("# what we promise\nlatency@batch=1 <= 5 ms\nthroughput@batch=1:100texts/s\n")
+    assert call("check", SWEEP, "--thresholds", file).returncode == 0
+    file.write_text("latency:100\n")
+    refused = call("check", SWEEP, "--thresholds", file)
+    assert refused.returncode == 2 and "line 1" in refused.stderr and "100ms" in refused.stderr
+
+
+def test_baselines_from_files(call: Call, tmp_path: Path) -> None:
+    missing = call("check", SWEEP, "--baseline", tmp_path / "none.json")
+    assert missing.returncode == 0 and "no baseline" in missing.stderr
+
+    base = variant(lambda run: processes(run, 12), tmp_path / "base.json")
+    same = variant(lambda run: processes(run, 12), tmp_path / "same.json")
+
+    def slower(run: dict[str, Any]) -> None:
+        processes(run, 12)
+        scale(run, 1.3, config=2)
+
+    slow = variant(slower, tmp_path / "slow.json")
+    assert call("check", same, "--baseline", base).returncode == 0
+    red = call("check", slow, "--baseline", base, "-o", tmp_path / "v.xml", "-o", tmp_path / "v.md")
+    assert red.returncode == 1, red.stdout
+    assert "REGRESSED" in red.stdout.splitlines()[5]
+    cases = ET.parse(tmp_path / "v.xml").getroot().findall(".//testcase")
+    failed = [case for case in cases if case.find("failure") is not None]
+    assert len(failed) == 1 and failed[0].get("name") == "latency"
+    assert "### tare: 1 regressed" in (tmp_path / "v.md").read_text()
+    # Six processes a side: only a change beyond the allowance may be called.
+    few = variant(lambda run: scale(run, 1.15), tmp_path / "few.json")
+    unsure = call("compare", SWEEP, few)
+    assert unsure.returncode == 3 and "24 %" in unsure.stdout
+
+
+def test_another_machine_is_not_judged(call: Call, tmp_path: Path) -> None:
+    def elsewhere(run: dict[str, Any]) -> None:
+        scale(run, 2)
+        run["machine"]["cpu"]["model"] = "Another CPU"
+
+    other = variant(elsewhere, tmp_path / "other.json")
+    verdict = call("compare", SWEEP, other)
+    assert verdict.returncode == 3
+    assert "cpu.model differs" in verdict.stdout and "REGRESSED" not in verdict.stdout
+
+
+def test_annotations_and_summary_of_github(call: Call, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    done = call(
+        "check", SWEEP, "--threshold", "latency:100ms", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)
+    )
+    assert done.returncode == 1
+    assert "\n::error title=tare::latency at batch=256" in done.stdout
+    assert summary.read_text().startswith("before\n### tare: 2 failed")
+
+
+def test_models_run_in_turn(call: Call) -> None:
+    slower = call("compare", "--engine", "fake", FAST, SLOW, "--blocks", "12")
+    assert slower.returncode == 1, slower.stdout + slower.stderr
+    faster = call("compare", "--engine", "fake", SLOW, FAST, "--blocks", "12", "--json")
+    assert faster.returncode == 0, faster.stdout
+    rows = json.loads(faster.stdout)["rows"]
+    latency = next(row for row in rows if row["metric"] == "latency")
+    assert latency["verdict"] == "improved" and latency["processes_base"] in (20, 24)
+    gate = call("check", "--engine", "fake", SLOW, "--baseline", FAST, "--blocks", "12")
+    assert gate.returncode == 1, gate.stdout
+
+
+def test_commands_run_in_turn(call: Call) -> None:
+    slower = call("compare", "--command", "sleep 0.01", "sleep 0.04", "--blocks", "12")
+    assert slower.returncode == 1, slower.stdout
+    assert "time" in slower.stdout and "REGRESSED" in slower.stdout
+    failed = call("compare", "--command", "true", "exit 7")
+    assert failed.returncode == 2 and "status 7" in failed.stderr
+
+
+def test_a_model_of_another_commit(call: Call, tmp_path: Path) -> None:
+    def git(*args: str) -> None:
+        subprocess.run(["git", "-C", tmp_path, *args], check=True, capture_output=True)
+
+    git("init", "-q")
+    (tmp_path / "m.onnx").write_text("not a model")
+    git("add", "m.onnx")
+    git("-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "m")
+    unknown = call("check", tmp_path / "m.onnx", "--baseline-ref", "nowhere")
+    assert unknown.returncode == 2 and "nowhere" in unknown.stderr
+    # The file comes out of git, and is then what is wrong.
+    broken = call("check", tmp_path / "m.onnx", "--baseline-ref", "HEAD")
+    assert broken.returncode == 2 and "nowhere" not in broken.stderr
+
+
+def test_profiles_show_what_accounts_for_it(call: Call, tmp_path: Path) -> None:
+    before, after = tmp_path / "a.folded", tmp_path / "b.folded"
+    before.write_text("main;work 100\nmain;rest 50\n")
+    after.write_text("main;work 180\nmain;rest 50\n")
+    shown = call("compare", before, after, "-o", tmp_path / "diff.svg")
+    assert shown.returncode == 0 and "work" in shown.stdout, shown.stderr
+    assert (tmp_path / "diff.svg").read_text().startswith("<?xml") or "<svg" in (tmp_path / "diff.svg").read_text()
+    mixed = call("compare", before, SWEEP)
+    assert mixed.returncode == 2 and "one kind" in mixed.stderr
+
+
+def history_folder(folder: Path, factors: list[float], kernel: str | None = None) -> Path:
+    folder.mkdir()
+    for number, factor in enumerate(factors):
+
+        def change(run: dict[str, Any], number: int = number, factor: float = factor) -> None:
+            run["configurations"] = run["configurations"][:1]
+            for key in ("findings", "advice", "thresholds"):
+                run[key] = []
+            scale(run, factor)
+            run["timestamp"] = f"2026-01-{number // 24 + 1:02d}T{number % 24:02d}:00:00Z"
+            run["git"] = {"commit": f"{number:040x}"}
+            if kernel and number >= 30:
+                run["machine"]["system"]["kernel_release"] = kernel
+
+        variant(change, folder / f"run_{number:03d}.json")
+    return folder
+
+
+def noisy(level: float) -> float:
+    return level * (1 + 0.01 * random.gauss(0, 1))
+
+
+def test_history_finds_steps_and_drift(call: Call, tmp_path: Path) -> None:
+    random.seed(2)
+    steps = history_folder(tmp_path / "steps", [noisy(1 if i < 30 else 1.08) for i in range(45)])
+    told = call("history", steps, "-o", tmp_path / "t.svg")
+    assert told.returncode == 0, told.stderr
+    assert "latency @ batch=1 got worse by" in told.stdout and "run_030.json" in told.stdout
+    assert "commit 0000" in told.stdout and "▇" in told.stdout
+    ET.parse(tmp_path / "t.svg")
+    trends = json.loads(call("history", steps, "--json", "-m", "latency").stdout)["trends"]
+    (change,) = trends[0]["changes"]
+    assert change["kind"] == "step" and change["worse"] and change["first"] == 30
+    quiet = call("history", steps, "-m", "latency", "--acknowledge", change["id"], "--reason", "larger model")
+    assert "got worse" not in quiet.stdout and "1 more" in quiet.stdout
+    assert "acknowledged: larger model" in call("history", steps, "--all").stdout
+    assert (steps / "acknowledged.txt").read_text() == f"{change['id']} larger model\n"
+
+    slope = history_folder(tmp_path / "slope", [noisy(1 + 0.002 * i) for i in range(60)])
+    trends = json.loads(call("history", slope, "--json", "-m", "latency").stdout)["trends"]
+    assert [change["kind"] for change in trends[0]["changes"]] == ["drift"]
+
+
+def test_history_says_what_it_cannot_use(call: Call, tmp_path: Path) -> None:
+    empty = call("history", tmp_path)
+    assert empty.returncode == 2 and "holds no runs" in empty.stderr
+    folder = history_folder(tmp_path / "few", [1, 1, 1])
+    (folder / "other.json").write_text("[]")
+    told = call("history", folder)
+    assert told.returncode == 0 and "1 files are not runs" in told.stderr and "No change" in told.stdout
+    unknown = call("history", folder, "--acknowledge", "12345678", "--reason", "x")
+    assert unknown.returncode == 2 and "no change" in unknown.stderr
