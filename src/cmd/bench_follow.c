@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running a plan while somebody watches. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/units.h"
@@ -30,7 +31,6 @@ static void row(void *data, const struct tare_run *run, size_t configuration)
     tare_buf_finish(&name);
 }
 
-<<<<<<< HEAD
 /* What was typed, as the kernel remembers it. */
 static void keep_command(struct tare_run *run)
 {
@@ -57,12 +57,8 @@ static void keep_command(struct tare_run *run)
     tare_buf_finish(&buf);
 }
 
-int tare_bench_follow(const struct tare_cmd_call *call, const struct tare_bench_plan *plan,
-                      struct tare_run **ret_run, int *ret_signal, struct tare_error *err)
-=======
 int tare_bench_follow(const struct tare_bench_plan *plan, struct tare_run **ret_run, int *ret_signal,
                       struct tare_error *err)
->>>>>>> 4d441a4 (tare compare and tare check: run both in turn, or hold saved runs against each other)
 {
     struct tare_follow follow;
     tare_follow_begin(&follow);
@@ -72,15 +68,8 @@ int tare_bench_follow(const struct tare_bench_plan *plan, struct tare_run **ret_
         watch.row = row;
     }
     int rc = tare_bench(plan, &watch, ret_run, err);
-<<<<<<< HEAD
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGTERM, &terminate, NULL);
-    wipe(&follow);
-    *ret_signal = caught;
+    *ret_signal = tare_follow_end(&follow);
     if (rc == 0)
         keep_command(*ret_run);
-=======
-    *ret_signal = tare_follow_end(&follow);
->>>>>>> 4d441a4 (tare compare and tare check: run both in turn, or hold saved runs against each other)
     return rc;
 }
