@@ -9,6 +9,9 @@
 
 static const double ms = 1e6, mb = 1e6;
 
+/* A configuration has at most 64 dimensions and labels; a longer name is cut. */
+enum { NAME_MOST = 4096 };
+
 struct comparison {
     const struct tare_run *a, *b;
     struct tare_gate_rule rule;
@@ -239,7 +242,7 @@ static int compare_accuracy(struct comparison *comparison, const struct tare_run
 const char *tare_compare_name(const struct tare_run_config *config, struct tare_arena *arena)
 {
     struct tare_buf buf;
-    tare_buf_init(&buf, 0);
+    tare_buf_init(&buf, NAME_MOST);
     tare_run_config_name(config, &buf);
     const char *name = tare_arena_text(arena, buf.data, buf.length);
     tare_buf_finish(&buf);
