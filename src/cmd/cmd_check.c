@@ -242,6 +242,7 @@ static int check_all(struct check *check, struct tare_error *err)
         return -1;
     if ((values->baseline || values->ref) && against_baseline(check, err))
         return -1;
+    tare_verdicts_label(&check->verdicts);
     tare_verdicts_sort(&check->verdicts);
     if (tare_gate_tell(check->call, &values->gate, &check->verdicts, err) || tell_github(check, err))
         return -1;

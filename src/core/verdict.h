@@ -26,7 +26,8 @@ enum tare_verdict_kind {
 
 struct tare_verdict {
     enum tare_verdict_kind kind;
-    const char *configuration;     /* "batch=32 seq=128"; "" for the whole */
+    const char *configuration;     /* all keys: "batch=32 seq=128 threads=2"; "" for the whole */
+    const char *label;             /* those that tell it from the others: "batch=32 seq=128" */
     const char *metric;            /* "latency.p50" */
     const char *unit;              /* of a and b as they are shown: "ms" */
     const char *target;            /* of a threshold: "<= 100 ms"; NULL for a comparison */
@@ -53,6 +54,9 @@ struct tare_verdicts {
 
 /** The worst kind of all rows; SAME when there are none. */
 enum tare_verdict_kind tare_verdicts_worst(const struct tare_verdicts *verdicts);
+
+/** Give every row its label: the batch, and the keys that not all rows share. */
+void tare_verdicts_label(struct tare_verdicts *verdicts);
 
 /** Put the worst first; of two alike the larger change. */
 void tare_verdicts_sort(struct tare_verdicts *verdicts);

@@ -108,6 +108,7 @@ int tare_versus_commands(const char *a, const char *b, const struct tare_versus_
     if (process(&commands, false, warm, err) || process(&commands, true, warm, err) ||
         tare_versus_run(&versus, ret_verdicts, err))
         return -1;
+    tare_verdicts_label(ret_verdicts);
     tare_verdicts_sort(ret_verdicts);
     return tare_arena_check(arena, err);
 }

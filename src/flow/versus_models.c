@@ -128,6 +128,7 @@ static int compare(struct models *models, struct tare_arena *arena, struct tare_
     if (check_alike(models, arena, err) || tare_versus_run(&versus, verdicts, err) ||
         tare_compare_whole(&models->bench[0].run->model, &models->bench[1].run->model, verdicts, err))
         return -1;
+    tare_verdicts_label(verdicts);
     tare_verdicts_sort(verdicts);
     return tare_arena_check(arena, err);
 }

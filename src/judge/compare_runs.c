@@ -36,7 +36,7 @@ struct tare_verdict *tare_compare_add(struct tare_verdicts *verdicts)
     }
     struct tare_verdict *row = &verdicts->rows[verdicts->count++];
     *row = (struct tare_verdict){
-        .configuration = "", .ratio = NAN, .low = NAN, .high = NAN, .p = NAN, .detectable = NAN};
+        .configuration = "", .label = "", .ratio = NAN, .low = NAN, .high = NAN, .p = NAN, .detectable = NAN};
     return row;
 }
 
@@ -353,6 +353,7 @@ int tare_compare_runs(const struct tare_run *a, const char *name_a, const struct
                 ret_verdicts->rows[i].kind = TARE_VERDICT_INCONCLUSIVE;
                 ret_verdicts->rows[i].note = "measured on different machines";
             }
+    tare_verdicts_label(ret_verdicts);
     tare_verdicts_sort(ret_verdicts);
     return tare_arena_check(arena, err);
 }

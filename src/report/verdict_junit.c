@@ -40,7 +40,7 @@ static void put_case(struct tare_out *out, const struct tare_verdict *row, struc
 {
     const char *sentence = tare_verdict_sentence(row, arena);
     tare_out_text(out, "    <testcase");
-    attribute(out, "classname", *row->configuration ? row->configuration : "model");
+    attribute(out, "classname", *row->label ? row->label : "model");
     attribute(out, "name", row->metric);
     tare_out_text(out, ">\n");
     if (row->kind >= TARE_VERDICT_REGRESSED) {

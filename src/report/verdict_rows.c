@@ -36,8 +36,7 @@ static const char *ratio(struct tare_arena *arena, const struct tare_verdict *ro
 
 static const char *name(struct tare_arena *arena, const struct tare_verdict *row)
 {
-    return *row->configuration ? tare_arena_printf(arena, "%s @ %s", row->metric, row->configuration)
-                               : row->metric;
+    return *row->label ? tare_arena_printf(arena, "%s @ %s", row->metric, row->label) : row->metric;
 }
 
 /* In words for a table: what is bad stands out. */
@@ -137,7 +136,7 @@ const char *tare_verdict_summary(const struct tare_verdicts *verdicts, struct ta
 
 const char *tare_verdict_sentence(const struct tare_verdict *row, struct tare_arena *arena)
 {
-    const char *where = *row->configuration ? tare_arena_printf(arena, " at %s", row->configuration) : "";
+    const char *where = *row->label ? tare_arena_printf(arena, " at %s", row->label) : "";
     const char *note = row->note ? tare_arena_printf(arena, "; %s", row->note) : "";
     if (row->target)
         return tare_arena_printf(arena, "%s%s %s: %s, target %s%s", row->metric, where,

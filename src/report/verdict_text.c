@@ -25,8 +25,8 @@ static void text_write(const struct tare_verdicts *verdicts, struct tare_out *ou
         if (!verdicts->rows[i].note)
             continue;
         tare_text_put(out, tare_arena_printf(&arena, "%s%s%s: %s", verdicts->rows[i].metric,
-                                             *verdicts->rows[i].configuration ? " @ " : "",
-                                             verdicts->rows[i].configuration, verdicts->rows[i].note));
+                                             *verdicts->rows[i].label ? " @ " : "", verdicts->rows[i].label,
+                                             verdicts->rows[i].note));
         tare_out_text(out, "\n");
     }
     for (size_t i = 0; i < verdicts->notes_count; i++) {
