@@ -93,6 +93,7 @@ extern const struct tare_cmd tare_cmd_check;
 extern const struct tare_cmd tare_cmd_compare;
 extern const struct tare_cmd tare_cmd_doctor;
 extern const struct tare_cmd tare_cmd_help;
+extern const struct tare_cmd tare_cmd_history;
 extern const struct tare_cmd tare_cmd_profile;
 extern const struct tare_cmd tare_cmd_report;
 extern const struct tare_cmd tare_cmd_run;

@@ -21,9 +21,8 @@
 /* Every command, in the order in which help lists them. A new one: its file, its declaration in cmd.h, and a
  * row here. */
 const struct tare_cmd *const tare_cmds[] = {
-    &tare_cmd_run,     &tare_cmd_bench, &tare_cmd_profile,
-    &tare_cmd_compare, &tare_cmd_check, &tare_cmd_report,
-    &tare_cmd_doctor,  &tare_cmd_help,  NULL,
+    &tare_cmd_run,     &tare_cmd_bench,  &tare_cmd_profile, &tare_cmd_compare, &tare_cmd_check,
+    &tare_cmd_history, &tare_cmd_report, &tare_cmd_doctor,  &tare_cmd_help,    NULL,
 };
 
 /* Options and operands are a command line's; the bound is against a mistake, not for thrift. */

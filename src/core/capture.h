@@ -105,7 +105,7 @@ struct tare_capture_node {
     uint32_t parent; /* node; 0 for the root of a thread */
     uint32_t frame;  /* 0 for the root of a thread */
     uint32_t reserved;
-    uint32_t blind;  /* calls it made that were reported and are no call of a function: of types */
+    uint32_t blind; /* calls it made that were reported and are no call of a function: of types */
     uint64_t calls;
     uint64_t self_ticks;
     uint32_t resumes; /* of the calls: how many took up a generator or coroutine again */

@@ -507,9 +507,8 @@ int tare_capture_read(const void *data, size_t size, const char *name, uint64_t 
     info.open_calls = r.open_calls;
     info.truncated_calls = r.header.truncated_calls;
     info.lost_calls = r.header.lost_calls;
-    info.probe_ns = r.header.probes
-                        ? (double)r.header.probe_ticks / (double)r.header.probes * r.header.ns_per_tick
-                        : 0;
+    info.probe_ns =
+        r.header.probes ? (double)r.header.probe_ticks / (double)r.header.probes * r.header.ns_per_tick : 0;
     memcpy(info.version, r.header.version, sizeof info.version);
     *ret_info = info;
     return 0;

@@ -427,6 +427,9 @@ size_t tare_run_config_samples(const struct tare_run_config *config);
 /** Append the keys that identify a configuration: "batch=32 seq=128 threads=2". */
 void tare_run_config_name(const struct tare_run_config *config, struct tare_buf *buf);
 
+/** Cut names of configurations down to the batch and the keys that not all of them share; "" stays "". */
+void tare_run_short_names(const char **names, size_t count, struct tare_arena *arena);
+
 /**
  * Fill in what follows from the raw samples: latency, throughput, cold and load time, those of the stages
  * too. What was there before is replaced; where there are no samples it becomes unknown. Blocks of calls give

@@ -2,7 +2,6 @@
 #include "core/verdict.h"
 
 #include <math.h>
-#include <string.h>
 
 enum tare_verdict_kind tare_verdicts_worst(const struct tare_verdicts *verdicts)
 {
@@ -42,47 +41,14 @@ const char *tare_verdict_word(enum tare_verdict_kind kind)
     return words[kind];
 }
 
-/* Is this word, "seq=128", among those of a name? */
-static bool has_word(const char *name, const char *word, size_t length)
-{
-    for (const char *at = name; (at = strstr(at, word)); at++) {
-        /* word is part of a longer text: compare only its own length, at both edges. */
-        bool starts = at == name || at[-1] == ' ';
-        if (starts && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-static bool everywhere(const struct tare_verdicts *verdicts, const char *word, size_t length)
-{
-    for (size_t i = 0; i < verdicts->count; i++)
-        if (*verdicts->rows[i].configuration && !has_word(verdicts->rows[i].configuration, word, length))
-            return false;
-    return true;
-}
-
 void tare_verdicts_label(struct tare_verdicts *verdicts)
 {
-    static const char batch[] = "batch=";
-    for (size_t i = 0; i < verdicts->count; i++) {
-        struct tare_verdict *row = &verdicts->rows[i];
-        size_t size = strlen(row->configuration) + 1, at = 0;
-        char *label = tare_arena_alloc(verdicts->arena, size);
-        row->label = row->configuration;
-        if (!label)
-            continue;
-        for (const char *from = row->configuration; *from;) {
-            size_t length = strcspn(from, " ");
-            const char *word = tare_arena_text(verdicts->arena, from, length);
-            if (strncmp(word, batch, sizeof batch - 1) == 0 || !everywhere(verdicts, word, length)) {
-                if (at)
-                    label[at++] = ' ';
-                memcpy(label + at, from, length);
-                at += length;
-            }
-            from += length + (from[length] == ' ');
-        }
-        row->label = label;
-    }
+    const char **names = tare_arena_array(verdicts->arena, verdicts->count + 1, sizeof *names);
+    if (!names)
+        return;
+    for (size_t i = 0; i < verdicts->count; i++)
+        names[i] = verdicts->rows[i].configuration;
+    tare_run_short_names(names, verdicts->count, verdicts->arena);
+    for (size_t i = 0; i < verdicts->count; i++)
+        verdicts->rows[i].label = names[i];
 }

@@ -2,37 +2,13 @@
 /* Verdicts as JUnit XML: one test case a row; what is inconclusive is skipped, with the reason. */
 #include <string.h>
 
-#include "base/utf8.h"
+#include "report/svg_text.h"
 #include "report/verdict_report.h"
-
-/* XML text or attribute; characters that XML does not know become "?". */
-static void put(struct tare_out *out, const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length;) {
-        uint32_t point = 0;
-        size_t n = tare_utf8_next(text + i, length - i, &point);
-        const char *instead =
-            n == 0 || (point < 0x20 && point != '\n' && point != '\t') || point == 0xfffe || point == 0xffff
-                ? "?"
-            : point == '<'  ? "&lt;"
-            : point == '>'  ? "&gt;"
-            : point == '&'  ? "&amp;"
-            : point == '"'  ? "&quot;"
-            : point == '\n' ? "&#10;"
-                            : NULL;
-        if (instead)
-            tare_out_text(out, instead);
-        else
-            tare_out_add(out, text + i, n);
-        i += n ? n : 1;
-    }
-}
 
 static void attribute(struct tare_out *out, const char *name, const char *value)
 {
     tare_out_printf(out, " %s=\"", name);
-    put(out, value);
+    tare_svg_escape(out, value, strlen(value));
     tare_out_text(out, "\"");
 }
 
@@ -54,7 +30,7 @@ static void put_case(struct tare_out *out, const struct tare_verdict *row, struc
         tare_out_text(out, "/>\n");
     } else {
         tare_out_text(out, "      <system-out>");
-        put(out, sentence);
+        tare_svg_escape(out, sentence, strlen(sentence));
         tare_out_text(out, "</system-out>\n");
     }
     tare_out_text(out, "    </testcase>\n");
