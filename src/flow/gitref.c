@@ -10,9 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What stands in the repository instead of a file that Git LFS keeps. */
-static const char pointer[] = "version https://git-lfs";
-
 /* Run git with its output in a file, and its input from one (or from nowhere). */
 static int git(const char *const *argv, const char *input, const char *output, struct tare_error *err)
 {
@@ -40,15 +37,16 @@ static int git(const char *const *argv, const char *input, const char *output, s
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : tare_fail(err, TARE_E_INPUT, 0, "git failed");
 }
 
+/* What stands in the repository instead of a file that Git LFS keeps: a line "version", then its address. */
 static bool is_pointer(const char *path)
 {
-    char head[sizeof pointer] = "";
+    char head[64] = "";
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
-    ssize_t length = read(file, head, sizeof pointer - 1);
+    ssize_t length = read(file, head, sizeof head - 1);
     close(file);
-    return length == (ssize_t)sizeof pointer - 1 && memcmp(head, pointer, sizeof pointer - 1) == 0;
+    return length > 0 && strncmp(head, "version ", 8) == 0 && strstr(head, "git-lfs") != NULL;
 }
 
 int tare_gitref_file(const char *ref, const char *path, const char *folder, struct tare_arena *arena,
