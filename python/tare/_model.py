@@ -28,6 +28,7 @@ Stage = Callable[[Any], Any]
 
 _MEMORY_CALLS = 10
 _SECOND = 1_000_000_000
+_LAYERS_NS = 20 * _SECOND
 # How configurations may be spelled; anything else is a dimension of the model.
 _KEYS = {"batch_size": "batch", "batch": "batch", "precision": "precision", "threads": "threads"}
 _KEYS |= {"num_threads": "threads", "device": "device"}
@@ -230,6 +231,7 @@ class ModelProfiler:
         """Where the time goes inside an ONNX model, by group (part of node names, or an op type) and node."""
         self._need_onnx("profile_layers")
         plan = self._plan(20, 3, [])
+        plan["time_ns"] = plan["time_ns"] or _LAYERS_NS
         plan.update(given=named(input_data), groups=list(layer_names or []), no_memory=True, in_process=True)
         plan.update(no_answers=True, no_advice=True)
         self._last = self._bench(plan)
@@ -379,6 +381,7 @@ class ModelProfiler:
         return {
             "model_path": self._path,
             "library": self._library,
+            "python": sys.executable,
             "batches": batches,
             "threads": [self._threads] if self._threads else [],
             "dims": [(name, [int(value)]) for name, value in self._dims.items()],
