@@ -54,19 +54,22 @@ def share_of(nodes: list[dict[str, Any]], key: str, start: str) -> float:
     return 100 * sum(time(n) for n in nodes if n["name"].startswith(start)) / sum(time(n) for n in nodes)
 
 
-def mix(ask: argparse.Namespace, name: str) -> tuple[float, float, float]:
-    """Shares of the large part in percent: true, as the profiler says, corrected."""
-    true, raw, corrected = [], [], []
+def mix(ask: argparse.Namespace, name: str) -> list[float]:
+    """Shares of the large part in percent: true, as the profiler says, corrected; microseconds of both parts
+    alone, and of a call of the mix, which must agree for the truth to be one."""
+    true, raw, corrected, alone, together = [], [], [], [], []
     for _ in range(ask.rounds):
         fixed = call_ns(ask, ask.built / "add.onnx", 1)
-        large = call_ns(ask, ask.built / f"{name}_large.onnx") - fixed
-        tiny = call_ns(ask, ask.built / f"{name}_tiny.onnx") - fixed
+        large = call_ns(ask, ask.built / f"{name}_large.onnx", 1.5) - fixed
+        tiny = call_ns(ask, ask.built / f"{name}_tiny.onnx", 1.5) - fixed
         run = bench(ask, ask.built / f"{name}.onnx", 12, "--batch", "1", "--runs", "20")
         layers = run["configurations"][0]["layers"]
         true.append(100 * large / (large + tiny))
         raw.append(share_of(layers["nodes"], "raw_ns", "/large/"))
         corrected.append(share_of(layers["nodes"], "time_ns", "/large/"))
-    return statistics.median(true), statistics.median(raw), statistics.median(corrected)
+        alone.append((large + tiny + fixed) / 1e3)
+        together.append((layers["sum_ns"] + layers["residual_ns"]) / 1e3)
+    return [statistics.median(values) for values in (true, raw, corrected, alone, together)]
 
 
 def main() -> int:
@@ -81,13 +84,17 @@ def main() -> int:
     parser.add_argument("--mix", choices=(*MIXES, "none"), action="append", help="only this one, or none")
     ask = parser.parse_args()
     bad = 0
-    print("model      | true share of the large part | runtime's profiler | corrected | off by")
+    print(
+        "model     | true share of the large part | profiler's | corrected | off by | parts (us) | mix (us)"
+    )
     for name in (n for n in ask.mix or MIXES if n != "none"):
-        true, raw, corrected = mix(ask, name)
+        true, raw, corrected, alone, together = mix(ask, name)
         off = corrected - true
         bad += abs(off) > 3
         print(
-            f"{name:10} | {true:26.1f} % | {raw:16.1f} % | {corrected:7.1f} % | {off:+.1f} points", flush=True
+            f"{name:9} | {true:26.1f} % | {raw:8.1f} % | {corrected:7.1f} % | {off:+6.1f} | {alone:10.0f} | "
+            f"{together:8.0f}",
+            flush=True,
         )
     if ask.model:
         print(

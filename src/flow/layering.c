@@ -15,7 +15,7 @@
 #include "bench/twin.h"
 #include "flow/layering_part.h"
 
-enum { PAIRS_MOST = 5, CALLS_MOST = 64 };
+enum { PAIRS_MOST = 16, CALLS_MOST = 64 };
 /* The profiler drops what comes after its limit; a graph runs its own events too. */
 enum { EVENTS_MOST = TARE_ORT_PROFILE_EVENTS / 2 };
 static const int64_t least_ns = 1000000000; /* below this there is no use in starting */
@@ -261,51 +261,68 @@ static void average_pairs(struct tare_layering *layering, int pairs, const struc
     settle(layering);
 }
 
-static int measure_nodes(struct tare_layering *layering, const struct tare_tax *tax, struct tare_error *err)
+/* Processes differ more from each other than the calls of one do: many short pairs tell more than one long
+ * one. The first one's profile stays: it says what the nodes are. */
+static int measure_pairs(struct tare_layering *layering, const struct tare_tax *tax, struct tare_twin *first,
+                         struct tare_error *err)
 {
     struct tare_bench *bench = layering->bench;
     const struct tare_worker_start start = start_of(bench);
     const struct tare_worker_spec *spec = &bench->specs[layering->index];
-    struct tare_twin twins[PAIRS_MOST] = {0};
-    struct tare_model_count count;
-    struct tare_error ignored;
-    int pairs = 0, rc = -1;
+    int pairs = 0;
     int64_t calls = CALLS_MOST, nodes = bench->run->model.nodes.known ? bench->run->model.nodes.value : 1000;
     if (nodes > 0 && calls > EVENTS_MOST / nodes)
         calls = EVENTS_MOST / nodes > 2 ? EVENTS_MOST / nodes : 2;
-    for (int i = 0; i < PAIRS_MOST && (i == 0 || tare_bench_left_ns(bench) > least_ns); i++) {
+    for (int i = 0; i < PAIRS_MOST && (i == 0 || tare_bench_left_ns(bench) > least_ns / 2); i++) {
+        struct tare_twin twin;
         int64_t began_ns = tare_clock_ns();
         if (tare_twin_measure(&start, spec, bench->folder, calls,
-                              slice(bench, 1500000000, PAIRS_MOST + 1 - i), &twins[i], err) < 0)
-            goto out;
+                              slice(bench, 1500000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
+            if (i > 0)
+                break; /* what there is will do */
+            return -1;
+        }
         if (i == 0) {
-            layering->count = twins[0].profile->nodes_count;
+            *first = twin;
+            layering->count = twin.profile->nodes_count;
             layering->nodes =
                 tare_arena_array(&layering->arena, layering->count + 1, sizeof *layering->nodes);
-            if (!layering->nodes) {
-                tare_fail_memory(err);
-                goto out;
-            }
+            if (!layering->nodes)
+                return tare_fail_memory(err);
             for (size_t k = 0; k < layering->count; k++)
-                layering->nodes[k].seen = &twins[0].profile->nodes[k];
+                layering->nodes[k].seen = &twin.profile->nodes[k];
         }
-        pairs += add_pair(layering, &twins[i], tax);
+        pairs += add_pair(layering, &twin, tax);
+        if (i > 0)
+            tare_twin_finish(&twin);
         if (tare_clock_ns() - began_ns > tare_bench_left_ns(bench))
             break; /* another would not fit */
     }
     average_pairs(layering, pairs, tax);
-    if (twins[0].profile->full)
+    return 0;
+}
+
+static int measure_nodes(struct tare_layering *layering, const struct tare_tax *tax, struct tare_error *err)
+{
+    struct tare_bench *bench = layering->bench;
+    const struct tare_worker_spec *spec = &bench->specs[layering->index];
+    struct tare_twin first = {0};
+    struct tare_model_count count;
+    struct tare_error ignored;
+    int rc = -1;
+    if (measure_pairs(layering, tax, &first, err) < 0)
+        goto out;
+    if (first.profile->full)
         tare_bench_note(bench,
                         "The runtime's profiler dropped events: layers rest on the calls before that.");
-    bool counted = layering->optimised && count_profile(spec, layering->optimised, twins[0].profile,
+    bool counted = layering->optimised && count_profile(spec, layering->optimised, first.profile,
                                                         &layering->arena, &count, &ignored) == 0;
     if (counted && spec->batch >= 0 && !bench->run->model.optimised_macs.known)
         bench->run->model.optimised_macs = tare_run_int(count.macs / (spec->batch > 0 ? spec->batch : 1));
     tare_layering_join(layering, counted ? &count : NULL);
     rc = tare_layering_rows(layering, err);
 out:
-    for (int i = 0; i < PAIRS_MOST; i++)
-        tare_twin_finish(&twins[i]);
+    tare_twin_finish(&first);
     return rc;
 }
 
