@@ -26,7 +26,7 @@ struct tare_tax {
 };
 
 /** Calibrate on a runtime, with the options of the session that will be profiled. Models and profiles are
- * written to the folder and removed. Takes about budget_ns and the time to load ten tiny models. */
+ * written to the folder and removed. Takes about budget_ns, at least the time to load ten tiny models. */
 int tare_tax_calibrate(const struct tare_worker_start *start, const struct tare_engine_options *options,
                        const char *folder, int64_t budget_ns, struct tare_tax *ret_tax,
                        struct tare_error *err);

@@ -31,15 +31,16 @@ static int keep(struct samples *samples, const int64_t *ns, size_t count, struct
 }
 
 /* Samples of one round, which are kept; calls above 1 per sample cannot happen, because nobody warmed up. */
-static int take(struct tare_worker *worker, int64_t most, int64_t budget_ns, struct samples *samples,
-                struct tare_error *err)
+static int take(struct tare_worker *worker, bool spins, int64_t most, int64_t budget_ns,
+                struct samples *samples, struct tare_error *err)
 {
     struct tare_arena scratch;
     int64_t *ns;
     size_t count;
     const struct tare_harness_limits limits = {
         .min_samples = 1, .max_samples = most, .budget_ns = budget_ns > 0 ? budget_ns : 0};
-    tare_worker_idle(worker, idle_wait_ns);
+    if (spins)
+        tare_worker_idle(worker, idle_wait_ns);
     tare_arena_init(&scratch, 0);
     int rc = tare_worker_measure(worker, &limits, &scratch, &ns, &count, NULL, err);
     if (rc == 0)
@@ -91,6 +92,7 @@ int tare_twin_measure(const struct tare_worker_start *start, const struct tare_w
     struct samples plain_ns = {0}, profiled_ns = {0}, plain_warm = {0}, profiled_warm = {0};
     struct tare_twin twin = {0};
     const char *path;
+    bool spins = spec->options.threads != 1 && !spec->options.no_spinning;
     int rc = -1;
     tare_arena_init(&arena, 0);
     struct tare_worker_spec spec_plain = *spec, spec_profiled = *spec;
@@ -99,15 +101,15 @@ int tare_twin_measure(const struct tare_worker_start *start, const struct tare_w
     spec_profiled.options.profile_prefix = tare_arena_printf(&arena, "%s/twin", folder);
     if (tare_worker_open(start, &spec_plain, &plain, &ready, err) < 0 ||
         tare_worker_open(start, &spec_profiled, &profiled, &ready, err) < 0 ||
-        take(plain, WARM_CALLS, budget_ns / 10, &plain_warm, err) < 0 ||
-        take(profiled, WARM_CALLS, budget_ns / 10, &profiled_warm, err) < 0)
+        take(plain, spins, WARM_CALLS, budget_ns / 10, &plain_warm, err) < 0 ||
+        take(profiled, spins, WARM_CALLS, budget_ns / 10, &profiled_warm, err) < 0)
         goto out;
     int64_t end_ns = tare_clock_ns() + budget_ns;
     int64_t each = max_calls / ROUNDS > 0 ? max_calls / ROUNDS : 1;
     for (int round = 0; round < ROUNDS && (round < 2 || tare_clock_ns() < end_ns); round++) {
         int64_t turn_ns = (end_ns - tare_clock_ns()) / (ROUNDS - round) / 2;
-        if (take(plain, each * 4, turn_ns, &plain_ns, err) < 0 ||
-            take(profiled, each, turn_ns, &profiled_ns, err) < 0)
+        if (take(plain, spins, each * 4, turn_ns, &plain_ns, err) < 0 ||
+            take(profiled, spins, each, turn_ns, &profiled_ns, err) < 0)
             goto out;
     }
     if (tare_worker_profile(profiled, 0, &arena, &path, err) < 0 ||

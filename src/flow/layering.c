@@ -372,7 +372,7 @@ int tare_bench_layers(struct tare_bench *bench, struct tare_error *err)
     if (measure_peaks(&layering, spec->options.threads > 0 ? spec->options.threads : 1, &peaks, &why) < 0)
         tare_bench_note(bench, "Peaks: not known: %s", why.msg);
     tare_bench_say(bench, TARE_BENCH_LAYERS, "calibrating the runtime's profiler");
-    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 2500000000, 3), &tax, err) < 0)
+    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 6000000000, 2), &tax, err) < 0)
         goto out;
     tare_bench_say(bench, TARE_BENCH_LAYERS, "timing each node");
     rc = measure_nodes(&layering, &tax, err);
