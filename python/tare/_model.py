@@ -379,6 +379,8 @@ class ModelProfiler:
 
     def _plan(self, runs: int, warmup_runs: int, batches: list[int]) -> dict[str, Any]:
         return {
+            # Without a batch, one configuration: that of the data, else the model's own.
+            "choices": [] if batches else [self._choice({})],
             "model_path": self._path,
             "library": self._library,
             "python": sys.executable,

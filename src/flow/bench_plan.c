@@ -99,7 +99,7 @@ static int fill(struct tare_bench *bench, const struct tare_bench_models *models
         lists->threads = &lists->one_thread;
         lists->threads_count = 1;
     }
-    if (fill_batches(bench, models, lists, err))
+    if (plan->choices_count == 0 && fill_batches(bench, models, lists, err))
         return -1;
     size_t total = lists->batches_count * lists->threads_count * lists->providers_count *
                    lists->levels_count * models->count;
