@@ -271,10 +271,11 @@ def uncalibrate(folder: str) -> str:
     return calibration
 
 
-def printed_error(notes: list[str]) -> float:
-    """What tare says of itself: "the 0.2 s left are right to about 4 %"."""
-    found = [re.search(r"right to about ([0-9]+) %", note) for note in notes]
-    return max(float(match.group(1)) for match in found if match)
+def printed_errors(notes: list[str]) -> tuple[float, float]:
+    """What tare says of itself: "the 0.2 s left are right to about 4 %, shares of it to about 2 points"."""
+    found = [re.search(r"right to about ([0-9]+) %, shares of it to about ([0-9]+) points", n) for n in notes]
+    match = next(match for match in found if match)
+    return float(match.group(1)), float(match.group(2))
 
 
 def judge(script: str) -> dict[str, Any]:
@@ -318,7 +319,8 @@ def judge(script: str) -> dict[str, Any]:
         "corrected_seconds": corrected,
         "corrected": shares(corrected),
         "left": sum(corrected.values()) / sum(seconds.values()),
-        "error": printed_error(notes),
+        "error": printed_errors(notes)[0],
+        "share_error": printed_errors(notes)[1],
         "notes": notes,
         "calibration": calibration,
         "started": started,
@@ -375,11 +377,13 @@ def main() -> None:
                 f"{middle(away):7.1f} (worst {max(away):.1f})"
             )
         worst = {way: middle([off(run, way) for run in own]) for way in ("cprofile", "raw", "corrected")}
-        covered = sum(off(run, "corrected") <= run["error"] for run in own)
+        shares_covered = sum(off(run, "corrected") <= run["share_error"] for run in own)
+        covered = sum(100 * abs(run["left"] - 1) <= run["error"] for run in own)
         print(
             f"{script:<11} worst part: cProfile {worst['cprofile']:.1f}, raw {worst['raw']:.1f}, "
-            f"tare {worst['corrected']:.1f}; in all {middle([run['left'] for run in own]):.2f} of the truth; "
-            f"error printed {middle([run['error'] for run in own]):.1f}, covers {covered} of {len(own)} runs"
+            f"tare {worst['corrected']:.1f}, printed {middle([run['share_error'] for run in own]):.0f} points, "
+            f"covers {shares_covered} of {len(own)} runs; in all {middle([run['left'] for run in own]):.2f} of "
+            f"the truth, printed {middle([run['error'] for run in own]):.0f} %, covers {covered}"
         )
 
 

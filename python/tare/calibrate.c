@@ -47,9 +47,10 @@ static const char source[] = "def exact(a):\n"
                              "def loop_dilation(r, f, a, *_):\n"
                              "    x = 1\n"
                              "    for i in r:\n"
-                             "        x = (x * 3 + i) & 1023\n"
+                             "        x = (x * 3 + i) % 1021\n"
                              "        if x > 500:\n"
                              "            x -= a[i & 3]\n"
+                             "        y, z = x, f'{i}'\n"
                              "def loop_exact(r, f, a, *_):\n"
                              "    for _ in r: f(a)\n"
                              "def loop_method(r, f, a, *_):\n"
@@ -69,7 +70,9 @@ static const char source[] = "def exact(a):\n"
                              "        try: f(a)\n"
                              "        except a: pass\n"
                              "def loop_blind(r, f, a, *_):\n"
-                             "    for _ in r: f(a)\n"
+                             "    for _ in r:\n"
+                             "        f(a)\n"
+                             "        str(a)\n"
                              "def loop_c_noargs(r, f, a, *_):\n"
                              "    for _ in r: f()\n"
                              "def loop_c_o(r, f, a, *_):\n"
@@ -457,6 +460,7 @@ static void derive_all(const struct calibration *c, bool c_functions, struct tar
     const struct tare_cost_ns *exact = &costs[TARE_COST_EXACT];
     set_total(&costs[TARE_COST_UNWIND], 0, exact->inner + exact->outer);
     set_total(&costs[TARE_COST_BLIND], 0, 0);
+    costs[TARE_COST_BLIND].outer /= 2; /* its loop has two of them */
     set_total(&costs[TARE_COST_INIT], costs[TARE_COST_INIT].inner,
               PY_VERSION_HEX >= 0x030c0000 ? costs[TARE_COST_BLIND].outer : 0);
     if (c_functions) {

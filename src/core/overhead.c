@@ -161,7 +161,6 @@ struct removal {
     double *frame_errors; /* per frame, or NULL */
     double calls[TARE_COSTS];
     uint32_t calls_column, wall_column;
-    double dilated_ns; /* of what was taken: because Python code takes longer while it is recorded */
     struct tare_overhead total;
 };
 
@@ -243,10 +242,9 @@ static double settle(struct removal *r)
         if (r->own[node] > floor_ns * dilation) {
             double less = r->own[node] * (1 - 1 / dilation);
             r->total.taken_ns += less;
-            r->dilated_ns += less;
             r->own[node] -= less;
             if (r->frame_errors && is_python(what->kind))
-                r->frame_errors[frame] += fabs(less);
+                r->frame_errors[frame] += r->calibration->scale_error * fabs(less);
             continue;
         }
         double missing = floor_ns - r->own[node];
@@ -293,11 +291,7 @@ static void remove_overhead(struct removal *r)
         double error = r->calls[i] * r->calibration->costs[i].error;
         square += error * error;
     }
-    /* A function's own time may be work in C, which no hook slows down: then nothing had to be taken for
-     * that. */
-    double calls_ns = r->total.taken_ns - r->dilated_ns;
-    r->total.error_ns =
-        sqrt(square) + r->calibration->scale_error * fabs(calls_ns) + fabs(r->dilated_ns) + short_ns;
+    r->total.error_ns = sqrt(square) + r->calibration->scale_error * fabs(r->total.taken_ns) + short_ns;
 }
 
 int tare_overhead_remove(struct tare_profile *profile, const struct tare_capture_info *info,
@@ -335,9 +329,10 @@ static void describe(const struct tare_overhead *overhead, struct tare_buf *buf)
     tare_buf_printf(
         buf,
         "recording took about %.3f s, %.0f %% of the run, and is taken off; the %.3f s left are right to "
-        "about %.0f %%",
+        "about %.0f %%, shares of it to about %.0f points",
         overhead->taken_ns / 1e9, percent(overhead->taken_ns, overhead->recorded_ns), left / 1e9,
-        ceil(percent(overhead->error_ns, left)));
+        ceil(percent(overhead->error_ns, left)),
+        fmin(100, ceil(percent(TARE_OVERHEAD_SHARE_DOUBT * fabs(overhead->taken_ns), left))));
 }
 
 int tare_overhead_correct(struct tare_profile *profile, const struct tare_capture_info *info,
@@ -350,7 +345,18 @@ int tare_overhead_correct(struct tare_profile *profile, const struct tare_captur
         return 0;
     }
     tare_calibration_adapt(&calibration, info->probe_ns);
-    if (tare_overhead_remove(profile, info, &calibration, NULL, &overhead, err) < 0)
+    uint32_t frames = tare_profile_frames(profile), wall = tare_profile_find_column(profile, "wall");
+    double *errors = calloc((size_t)frames * 2 + 1, sizeof *errors);
+    if (!errors)
+        return tare_fail_memory(err);
+    int rc = tare_overhead_remove(profile, info, &calibration, errors, &overhead, err);
+    double *own = errors + frames;
+    for (uint32_t node = 1; rc == 0 && node < tare_profile_nodes(profile); node++)
+        own[tare_profile_node_at(profile, node)->frame] += (double)tare_profile_values(profile, node)[wall];
+    if (rc == 0)
+        tare_overhead_find_doubts(profile, own, errors, &overhead);
+    free(errors);
+    if (rc < 0)
         return -1;
     struct tare_buf buf;
     tare_buf_init(&buf, 640);
@@ -369,6 +375,7 @@ void tare_overhead_add(struct tare_overhead *sum, const struct tare_overhead *ot
     sum->moved_ns += other->moved_ns;
     sum->error_ns += other->error_ns;
     sum->uncalibrated += other->uncalibrated;
+    tare_overhead_add_doubts(sum, other);
 }
 
 void tare_overhead_note(struct tare_profile *profile, const struct tare_overhead *overhead)
@@ -383,4 +390,5 @@ void tare_overhead_note(struct tare_profile *profile, const struct tare_overhead
     describe(overhead, &buf);
     tare_profile_note(profile, "%s", buf.data);
     tare_buf_finish(&buf);
+    tare_overhead_note_doubts(profile, overhead);
 }

@@ -59,10 +59,10 @@ struct tare_cost_ns {
     double error;        /* of their sum */
 };
 
-/* How far all costs together are trusted for a whole run, relative to what is taken off. Runs on a busy
- * machine were off by up to a quarter of that and now and then by more (docs/performance.md), so half is said
- * until quiet machines show less. */
-#define TARE_OVERHEAD_DOUBT 0.5
+/* How far all costs together are trusted, relative to what is taken off: for the time that is left of a whole
+ * run, and for the share of it that a function has. What nine of ten runs kept to (docs/performance.md). */
+#define TARE_OVERHEAD_DOUBT       0.25
+#define TARE_OVERHEAD_SHARE_DOUBT 0.12
 
 struct tare_calibration {
     struct tare_cost_ns costs[TARE_COSTS];
@@ -72,6 +72,14 @@ struct tare_calibration {
     double probe_ns;    /* what a probe took then: the costs are for a processor of that speed */
 };
 
+enum { TARE_OVERHEAD_DOUBTS = 3 };
+
+/* A function whose own time is not known well. */
+struct tare_overhead_doubt {
+    char name[80];
+    double own_ns, error_ns;
+};
+
 /* What was taken off. */
 struct tare_overhead {
     double recorded_ns; /* all own times as recorded */
@@ -79,6 +87,8 @@ struct tare_overhead {
     double moved_ns;       /* of it: more than a function had, so taken from its caller instead */
     double error_ns;       /* of what is left, in all */
     unsigned uncalibrated; /* captures without a calibration, left as they were recorded */
+    unsigned doubts;
+    struct tare_overhead_doubt doubtful[TARE_OVERHEAD_DOUBTS]; /* those with most time first */
 };
 
 /** The name of a kind, as a calibration's text has it. */
@@ -111,6 +121,13 @@ int tare_overhead_correct(struct tare_profile *profile, const struct tare_captur
 
 /** Add what was taken off another capture. */
 void tare_overhead_add(struct tare_overhead *sum, const struct tare_overhead *other);
+
+/** Find functions whose own time is mostly error; own_ns and error_ns are per frame. Add those of another
+ * capture. Name them in a note. */
+void tare_overhead_find_doubts(const struct tare_profile *profile, const double *own_ns,
+                               const double *error_ns, struct tare_overhead *overhead);
+void tare_overhead_add_doubts(struct tare_overhead *sum, const struct tare_overhead *other);
+void tare_overhead_note_doubts(struct tare_profile *profile, const struct tare_overhead *overhead);
 
 /** Say in a note of the profile what was taken off, and how sure the rest is. */
 void tare_overhead_note(struct tare_profile *profile, const struct tare_overhead *overhead);
