@@ -551,7 +551,7 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
         }
         derive_scale(c, &result);
         /* A machine that lets us wait now may do so later; how often is known only at the end. */
-        result.scale_error += calibrate_waiting_since(&begin) - 1;
+        result.scale_error = fmin(5, result.scale_error + calibrate_waiting_since(&begin) - 1);
         result.probe_ns = median(c->probes, c->rounds) * 1e9 / clock->frequency_hz;
         for (int i = 0; i < TARE_COSTS; i++) {
             result.costs[i].inner *= result.probe_ns;
