@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs a transformer's forward pass. python bench/forward.py [-n ROUNDS] [--json]; needs torch.
+"""What a forward pass costs when it is recorded. python bench/forward.py [-n ROUNDS] [--json]; needs torch.
 
 One process. Each round runs a few batches four times: unrecorded, recorded, and unrecorded twice more as a
 control. What is compared is processor time, of all threads, because the machine may be shared. The control

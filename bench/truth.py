@@ -383,9 +383,10 @@ def main() -> None:
         covered = sum(100 * abs(run["left"] - 1) <= run["error"] for run in own)
         print(
             f"{script:<11} worst part: cProfile {worst['cprofile']:.1f}, raw {worst['raw']:.1f}, "
-            f"tare {worst['corrected']:.1f}, printed {middle([run['share_error'] for run in own]):.0f} points, "
-            f"covers {shares_covered} of {len(own)} runs; in all {middle([run['left'] for run in own]):.2f} of "
-            f"the truth, printed {middle([run['error'] for run in own]):.0f} %, covers {covered}"
+            f"tare {worst['corrected']:.1f}; printed {middle([run['share_error'] for run in own]):.0f}, "
+            f"covers {shares_covered} of {len(own)} runs\n"
+            f"{'':<11} in all: {middle([run['left'] for run in own]):.2f} of the truth; "
+            f"printed {middle([run['error'] for run in own]):.0f} %, covers {covered}"
         )
 
 
