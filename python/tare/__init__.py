@@ -24,22 +24,27 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from tare._configure import Settings, configure
+    from tare._gate import Finding, Regressions, detect_regressions, load_baseline
     from tare._model import ModelProfiler
     from tare._profile import flush, profile, profile_function
     from tare._result import Column, Function, Profile, Run, load
 
 __all__ = [
     "Column",
+    "Finding",
     "Function",
     "ModelProfiler",
     "Profile",
+    "Regressions",
     "Run",
     "Settings",
     "TareError",
     "__version__",
     "configure",
+    "detect_regressions",
     "flush",
     "load",
+    "load_baseline",
     "load_ipython_extension",
     "profile",
     "profile_function",
@@ -47,14 +52,18 @@ __all__ = [
 
 _HOMES = {
     "Column": "_result",
+    "Finding": "_gate",
     "Function": "_result",
     "ModelProfiler": "_model",
     "Profile": "_result",
+    "Regressions": "_gate",
     "Run": "_result",
     "Settings": "_configure",
     "configure": "_configure",
+    "detect_regressions": "_gate",
     "flush": "_profile",
     "load": "_result",
+    "load_baseline": "_gate",
     "profile": "_profile",
     "profile_function": "_profile",
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "core_judge.h"
 #include "core_measure.h"
 #include "hook.h"
 #include "span.h"
@@ -76,7 +77,12 @@ static PyObject *core_main(PyObject *module, PyObject *list)
 static PyMethodDef core_methods[] = {
     {"bench", core_bench, METH_VARARGS,
      "bench(plan, worker)\n--\n\nMeasure an ONNX model as the plan says; returns the run."},
+    {"judge", core_judge, METH_VARARGS,
+     "judge(run, base, thresholds, change, run_name, base_name)\n--\n\nHold a run against its base, or None, "
+     "and thresholds; returns the verdicts as JSON, and each in words."},
     {"load", core_load, METH_O, "load(path)\n--\n\nRead a saved profile or run."},
+    {"loads", core_loads, METH_VARARGS,
+     "loads(data, name)\n--\n\nThe same from bytes; name is for messages."},
     {"main", core_main, METH_O,
      "main(argv)\n--\n\nRun the command tare in this process; returns its exit status."},
     {"measure", (PyCFunction)(void (*)(void))core_measure, METH_VARARGS | METH_KEYWORDS,

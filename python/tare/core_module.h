@@ -33,6 +33,12 @@ int core_result_init(PyObject *module, struct core_state *state);
 /** A Result that owns what was loaded; on failure that is freed. */
 PyObject *core_result_wrap(const struct core_state *state, struct tare_result *loaded);
 
+/** What a Result holds. */
+struct tare_result *core_result_of(PyObject *self);
+
+/** loads(data, name) -> Result */
+PyObject *core_loads(PyObject *module, PyObject *args);
+
 /** load(path) -> Result */
 PyObject *core_load(PyObject *module, PyObject *path);
 

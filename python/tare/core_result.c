@@ -23,7 +23,7 @@ static const struct core_state *state_of(PyObject *self)
     return PyType_GetModuleState(Py_TYPE(self));
 }
 
-static struct tare_result *result_of(PyObject *self)
+struct tare_result *core_result_of(PyObject *self)
 {
     return &((struct result *)(void *)self)->result;
 }
@@ -43,7 +43,7 @@ PyObject *core_result_wrap(const struct core_state *state, struct tare_result *l
         *loaded = (struct tare_result){0};
         return NULL;
     }
-    *result_of(self) = *loaded;
+    *core_result_of(self) = *loaded;
     *loaded = (struct tare_result){0};
     return self;
 }
@@ -66,10 +66,26 @@ PyObject *core_load(PyObject *module, PyObject *path)
     return self;
 }
 
+PyObject *core_loads(PyObject *module, PyObject *args)
+{
+    const struct core_state *state = core_state_of(module);
+    const char *data, *name;
+    Py_ssize_t size;
+    struct tare_result loaded = {0};
+    struct tare_error err = {0};
+    int rc;
+    if (!PyArg_ParseTuple(args, "y#s", &data, &size, &name))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        rc = tare_result_load_memory(data, (size_t)size, name, &loaded, &err);
+    Py_END_ALLOW_THREADS
+    return rc < 0 ? core_raise(state, &err, NULL) : core_result_wrap(state, &loaded);
+}
+
 static void result_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    tare_result_finish(result_of(self));
+    tare_result_finish(core_result_of(self));
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -111,7 +127,7 @@ static PyObject *result_render(PyObject *self, PyObject *args, PyObject *kwargs)
     struct request request;
     if (request_parse(args, kwargs, false, &request) < 0)
         return NULL;
-    const struct tare_result *result = result_of(self);
+    const struct tare_result *result = core_result_of(self);
     struct tare_format format = tare_result_text(result);
     struct tare_error err = {0};
     struct tare_out out;
@@ -140,7 +156,8 @@ static PyObject *result_save(PyObject *self, PyObject *args, PyObject *kwargs)
     struct tare_error err = {0};
     int rc;
     Py_BEGIN_ALLOW_THREADS
-        rc = tare_result_save(result_of(self), PyBytes_AS_STRING(path), request.format, &request.view, &err);
+        rc = tare_result_save(core_result_of(self), PyBytes_AS_STRING(path), request.format, &request.view,
+                              &err);
     Py_END_ALLOW_THREADS
     PyObject *answer =
         rc < 0 ? core_raise(state_of(self), &err, PyBytes_AS_STRING(path)) : Py_NewRef(Py_None);
@@ -150,7 +167,7 @@ static PyObject *result_save(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static const struct tare_profile *profile_or_raise(PyObject *self)
 {
-    const struct tare_profile *profile = result_of(self)->profile;
+    const struct tare_profile *profile = core_result_of(self)->profile;
     if (!profile)
         PyErr_SetString(PyExc_TypeError, "only a profile has this, and this is a run");
     return profile;
@@ -213,7 +230,7 @@ static PyObject *result_functions(PyObject *self, PyObject *unused)
 static PyObject *result_notes(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    const struct tare_profile *profile = result_of(self)->profile;
+    const struct tare_profile *profile = core_result_of(self)->profile;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && profile && i < tare_profile_notes(profile); i++) {
         const char *note = tare_profile_note_at(profile, i);
@@ -263,7 +280,7 @@ static PyObject *result_span(PyObject *self, PyObject *args)
 static PyObject *get_kind(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(result_of(self)->profile ? "profile" : "run");
+    return PyUnicode_FromString(core_result_of(self)->profile ? "profile" : "run");
 }
 
 static PyObject *get_contexts(PyObject *self, void *unused)
