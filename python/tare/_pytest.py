@@ -136,7 +136,7 @@ class TareBench:
         session = self._session
         base = session.base.run._core if session.base is not None and label in session.known else None
         if session.base is not None and base is None:
-            _warn(f"{label}: not in {session.base_name}, so there is nothing to compare it with")
+            _warn(f"{label}: not in {session.base_name}, so there is nothing to compare it with", 4)
         limits = [*self._thresholds, *thresholds]
         if base is None and not limits:
             return
@@ -145,15 +145,16 @@ class TareBench:
 
     def _tell(self, found: Regressions) -> None:
         for finding in found.inconclusive:
-            _warn(finding.text)
+            _warn(finding.text, 5)
         if found:
             pytest.fail("\n".join([str(found), *found.notes]), pytrace=False)
 
 
-def _warn(text: str) -> None:
+def _warn(text: str, level: int) -> None:
+    """A warning about the line of the test, which is so many calls up."""
     import warnings
 
-    warnings.warn(Inconclusive(text), stacklevel=4)
+    warnings.warn(Inconclusive(text), stacklevel=level)
 
 
 @pytest.fixture(scope="session")
