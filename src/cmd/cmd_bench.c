@@ -4,10 +4,12 @@
 #include <stdio.h>
 
 #include "cmd/bench_options.h"
+#include "cmd/threshold_options.h"
 #include "flow/result.h"
 
 struct values {
     struct tare_bench_values bench;
+    struct tare_threshold_values limits;
     struct tare_opt_list outputs;
 };
 
@@ -15,6 +17,7 @@ static const struct values defaults = {.bench = TARE_BENCH_DEFAULTS};
 
 static const struct tare_opt options[] = {
     TARE_BENCH_OPTIONS,
+    TARE_THRESHOLD_OPTIONS(struct values, limits),
     {"output", 'o', TARE_OPT_LIST, "FILE",
      "Write the result here too: .json, .csv, .md or .txt; may be given several times",
      .offset = offsetof(struct values, outputs)},
@@ -25,15 +28,18 @@ static int bench_run(const struct tare_cmd_call *call, struct tare_error *err)
 {
     const struct values *values = call->values;
     struct tare_bench_plan plan;
+    struct tare_threshold *thresholds;
     struct tare_result result = {0};
     struct tare_view view = {.column = NULL};
     struct tare_format format;
     int caught = 0;
-    if (tare_bench_plan_make(&values->bench, call->operands[0], call->arena, &plan, err))
+    if (tare_bench_plan_make(&values->bench, call->operands[0], call->arena, &plan, err) ||
+        tare_threshold_values_read(&values->limits, call->arena, &thresholds, &plan.thresholds_count, err))
         return -1;
     for (size_t i = 0; i < values->outputs.count; i++)
         if (tare_bench_output_check(values->outputs.items[i], err))
             return -1;
+    plan.thresholds = thresholds;
     if (tare_bench_follow(&plan, &result.run, &caught, err))
         return caught ? 128 + caught : -1;
     int rc = 0;
@@ -47,10 +53,10 @@ static int bench_run(const struct tare_cmd_call *call, struct tare_error *err)
         rc = tare_result_format(&result, "json", NULL, &format, err);
     if (rc == 0)
         tare_result_write(&result, &format, &view, call->out);
+    if (rc == 0)
+        rc = caught ? 128 + caught : tare_threshold_status(&values->limits, call, result.run);
     tare_result_finish(&result);
-    if (rc < 0)
-        return -1;
-    return caught ? 128 + caught : TARE_EXIT_OK;
+    return rc;
 }
 
 const struct tare_cmd tare_cmd_bench = {
@@ -64,9 +70,11 @@ const struct tare_cmd tare_cmd_bench = {
         "other; each configuration runs in processes of its own, all of them in turn.\n\n"
         "  tare bench model.onnx\n"
         "  tare bench model.onnx --batch 1,8,32,64 --dim seq=16,128 --time 5min -o result.json\n"
-        "  tare bench model.onnx --precision fp32,int8=model-int8.onnx --threads 1,2\n\n"
+        "  tare bench model.onnx --precision fp32,int8=model-int8.onnx --threads 1,2\n"
+        "  tare bench model.onnx --threshold latency:100ms throughput:1000samples/s\n\n"
         "It ends when every median is known to 1 %, or when the time is over; figures that are not so "
-        "sure are marked. Ctrl-C ends it early and shows what there is.",
+        "sure are marked. With thresholds it also goes on until each is decided; it ends with 1 when one is "
+        "crossed. Ctrl-C ends it early and shows what there is.",
     .options = options,
     .values_size = sizeof(struct values),
     .defaults = &defaults,

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/in.h"
 #include "cmd/gate_options.h"
+#include "cmd/threshold_options.h"
 #include "flow/gitref.h"
 #include "flow/recording.h"
 #include "flow/result.h"
@@ -19,32 +18,19 @@
 
 struct values {
     struct tare_gate_values gate;
-    struct tare_opt_list thresholds;
-    const char *file, *baseline, *ref;
-    int inconclusive;
+    struct tare_threshold_values limits;
+    const char *baseline, *ref;
 };
-
-/* A file of thresholds that is larger is something else. */
-enum { FILE_MOST = 1 << 20 };
-
-enum { WARN, FAIL, STATUS };
-static const char *const inconclusive_names[] = {"warn", "fail", "status", NULL};
 
 static const struct values defaults = {.gate = TARE_GATE_DEFAULTS};
 
 static const struct tare_opt options[] = {
-    {"threshold", 'T', TARE_OPT_LIST_MANY, "METRIC:LIMIT",
-     "What the run must keep, such as latency:100ms throughput@batch=32:500texts/s",
-     .offset = offsetof(struct values, thresholds)},
-    {"thresholds", 0, TARE_OPT_TEXT, "FILE", "The same from a file: one on a line, # begins a comment",
-     .offset = offsetof(struct values, file)},
+    TARE_THRESHOLD_OPTIONS(struct values, limits),
     {"baseline", 0, TARE_OPT_TEXT, "FILE",
      "What it must not be slower than: a model, run here in turn, or a run",
      .offset = offsetof(struct values, baseline)},
     {"baseline-ref", 0, TARE_OPT_TEXT, "GITREF", "The same: the model as it is in this commit",
      .offset = offsetof(struct values, ref)},
-    {"inconclusive", 0, TARE_OPT_CHOICE, "HOW", "What not knowing means: a warning, a failure, or status 3",
-     .choices = inconclusive_names, .offset = offsetof(struct values, inconclusive)},
     TARE_GATE_OPTIONS,
     {.name = NULL},
 };
@@ -59,38 +45,6 @@ struct check {
     size_t thresholds_count;
     int caught;
 };
-
-static int read_thresholds(struct check *check, struct tare_error *err)
-{
-    const struct values *values = check->values;
-    struct tare_arena *arena = check->call->arena;
-    struct tare_threshold *from_file = NULL;
-    size_t in_file = 0, given = values->thresholds.count;
-    if (values->file) {
-        struct tare_in *in;
-        struct tare_buf text;
-        if (tare_in_open(values->file, &in, err))
-            return -1;
-        tare_buf_init(&text, FILE_MOST);
-        int rc = tare_in_all(in, &text, err);
-        if (rc == 0)
-            rc = tare_threshold_read(text.data, text.length, values->file, arena, &from_file, &in_file, err);
-        tare_buf_finish(&text);
-        tare_in_close(in);
-        if (rc)
-            return -1;
-    }
-    check->thresholds = tare_arena_array(arena, given + in_file + 1, sizeof *check->thresholds);
-    if (!check->thresholds)
-        return tare_fail_memory(err);
-    for (size_t i = 0; i < given; i++)
-        if (tare_threshold_parse(values->thresholds.items[i], arena, &check->thresholds[i], err))
-            return -1;
-    if (in_file)
-        memcpy(check->thresholds + given, from_file, in_file * sizeof *from_file);
-    check->thresholds_count = given + in_file;
-    return 0;
-}
 
 static void add_rows(struct tare_verdicts *to, const struct tare_verdicts *from)
 {
@@ -203,13 +157,7 @@ static int status_of(const struct check *check)
     case TARE_VERDICT_FAILED:
         return TARE_EXIT_BAD;
     case TARE_VERDICT_INCONCLUSIVE:
-        if (check->values->inconclusive == FAIL)
-            return TARE_EXIT_BAD;
-        if (check->values->inconclusive == STATUS)
-            return TARE_EXIT_INCONCLUSIVE;
-        tare_cmd_warn(check->call,
-                      "not everything could be decided; --inconclusive fail makes that a failure");
-        return TARE_EXIT_OK;
+        return tare_threshold_undecided(&check->values->limits, check->call);
     default:
         return TARE_EXIT_OK;
     }
@@ -220,7 +168,9 @@ static int check_all(struct check *check, struct tare_error *err)
     const struct values *values = check->values;
     const char *operand = check->call->operands[0];
     bool is_model = tare_gate_is_model(&values->gate, operand);
-    if (read_thresholds(check, err) || tare_gate_outputs_check(&values->gate, err))
+    if (tare_threshold_values_read(&values->limits, check->call->arena, &check->thresholds,
+                                   &check->thresholds_count, err) ||
+        tare_gate_outputs_check(&values->gate, err))
         return -1;
     if (values->baseline && values->ref)
         return tare_fail(err, TARE_E_USAGE, 0, "--baseline and --baseline-ref are two baselines: give one");

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "cmd/bench_options.h"
+#include "cmd/threshold_options.h"
 #include "flow/result.h"
 
 struct values {
     struct tare_bench_values bench;
+    struct tare_threshold_values limits;
     const char *model, *folder;
 };
 
@@ -25,6 +27,7 @@ static const struct tare_opt options[] = {
      "Where MODEL_profile_DATE.json and .csv go; made if it is not there (default: profiling_results)",
      .offset = offsetof(struct values, folder)},
     TARE_BENCH_OPTIONS,
+    TARE_THRESHOLD_OPTIONS(struct values, limits),
     {.name = NULL},
 };
 
@@ -98,6 +101,7 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
     const struct values *values = call->values;
     const char *folder = values->folder ? values->folder : "profiling_results";
     struct tare_bench_plan plan;
+    struct tare_threshold *thresholds;
     struct tare_result result = {0};
     struct tare_view view = {.column = NULL};
     int caught = 0;
@@ -110,8 +114,11 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
     if (length > 3 && strcasecmp(model + length - 3, ".py") == 0)
         return tare_fail(err, TARE_E_USAGE, 0, "'%.100s' is a Python program: use tare run %.100s", model,
                          model);
-    if (tare_bench_plan_make(&values->bench, model, call->arena, &plan, err) || make_folder(folder, err))
+    if (tare_bench_plan_make(&values->bench, model, call->arena, &plan, err) ||
+        tare_threshold_values_read(&values->limits, call->arena, &thresholds, &plan.thresholds_count, err) ||
+        make_folder(folder, err))
         return -1;
+    plan.thresholds = thresholds;
     if (tare_bench_follow(&plan, &result.run, &caught, err))
         return caught ? 128 + caught : -1;
     int rc = save(call, &result, folder, err);
@@ -120,10 +127,10 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
         rc = tare_result_format(&result, "json", NULL, &format, err);
     if (rc == 0)
         tare_result_write(&result, &format, &view, call->out);
+    if (rc == 0)
+        rc = caught ? 128 + caught : tare_threshold_status(&values->limits, call, result.run);
     tare_result_finish(&result);
-    if (rc < 0)
-        return -1;
-    return caught ? 128 + caught : TARE_EXIT_OK;
+    return rc;
 }
 
 const struct tare_cmd tare_cmd_profile = {
@@ -132,7 +139,8 @@ const struct tare_cmd tare_cmd_profile = {
     .summary = "The same as bench, with dated files, for CI",
     .about = "Measures a model as 'tare bench' does, prints the same tables, and writes "
              "MODEL_profile_DATE.json and .csv into a folder. An existing file is never replaced.\n\n"
-             "  tare profile --model-path model.onnx --output-dir results\n\n"
+             "  tare profile --model-path model.onnx --output-dir results\n"
+             "  tare profile --model-path model.onnx --threshold latency:100ms throughput:1000samples/s\n\n"
              "A Python program is profiled with 'tare run'.",
     .options = options,
     .values_size = sizeof(struct values),

@@ -437,6 +437,11 @@ void tare_run_short_names(const char **names, size_t count, struct tare_arena *a
  */
 int tare_run_config_derive(struct tare_run_config *config, struct tare_error *err);
 
+/** The same with bounds at another level than 95 %, for those who look several times while samples come
+ * (tare_stats_look_level): the bounds then hold at 95 % whenever one stops, and that is what the
+ * configuration says. */
+int tare_run_config_derive_at(struct tare_run_config *config, double level, struct tare_error *err);
+
 /** Time of one item, in nanoseconds, from the mean of a call: value and bounds, absent if not known. */
 struct tare_run_estimate tare_run_config_item_ns(const struct tare_run_config *config);
 

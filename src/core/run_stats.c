@@ -3,7 +3,7 @@
 #include "core/run.h"
 #include "core/stats.h"
 
-static const double level = 0.95;
+static const double usual_level = 0.95;
 
 /* All samples of all processes, per call, and where each came from. */
 static int gather(const struct tare_run_process *samples, size_t count, double calls,
@@ -43,7 +43,7 @@ static struct tare_run_estimate from_percentile(const struct tare_percentile *pe
     return estimate;
 }
 
-static int percentiles(const struct tare_series *series, struct tare_arena *arena,
+static int percentiles(const struct tare_series *series, double level, struct tare_arena *arena,
                        struct tare_run_latency *latency, struct tare_error *err)
 {
     static const double percents[] = {50, 90, 95, 99, 99.9};
@@ -51,8 +51,11 @@ static int percentiles(const struct tare_series *series, struct tare_arena *aren
     struct tare_percentile found[COUNT];
     struct tare_run_estimate *const places[COUNT] = {&latency->p50_ns, &latency->p90_ns, &latency->p95_ns,
                                                      &latency->p99_ns, &latency->p999_ns};
-    if (tare_stats_percentiles(series, percents, COUNT, arena, found, err))
+    if (level == usual_level && tare_stats_percentiles(series, percents, COUNT, arena, found, err))
         return -1;
+    for (size_t i = 0; i < COUNT && level != usual_level; i++)
+        if (tare_stats_percentile_at(series, percents[i], level, arena, &found[i], err))
+            return -1;
     for (size_t i = 0; i < COUNT; i++)
         *places[i] = from_percentile(&found[i]);
     /* Where several processes were heard, they are the observations of the median. */
@@ -71,7 +74,7 @@ static int percentiles(const struct tare_series *series, struct tare_arena *aren
     return 0;
 }
 
-static int derive_latency(const struct tare_run_process *samples, size_t count, int64_t calls,
+static int derive_latency(const struct tare_run_process *samples, size_t count, int64_t calls, double level,
                           struct tare_arena *arena, struct tare_run_latency *latency, struct tare_error *err)
 {
     struct tare_series series = {.count = 0};
@@ -82,7 +85,7 @@ static int derive_latency(const struct tare_run_process *samples, size_t count, 
     if (series.count == 0)
         return 0;
     latency->count = tare_run_int((int64_t)series.count);
-    latency->confidence = tare_run_real(level);
+    latency->confidence = tare_run_real(usual_level);
     latency->mean_ns.value = tare_run_real(tare_stats_mean(series.values, series.count));
     if (series.count > 1) {
         struct tare_interval mean;
@@ -108,7 +111,7 @@ static int derive_latency(const struct tare_run_process *samples, size_t count, 
     }
     latency->min_ns = tare_run_real(least);
     latency->max_ns.value = tare_run_real(most);
-    return percentiles(&series, arena, latency, err);
+    return percentiles(&series, level, arena, latency, err);
 }
 
 /* The median of what each process said once. */
@@ -149,7 +152,7 @@ static void derive_throughput(struct tare_run_config *config)
         rate->upper = tare_run_real(1e9 / item.lower.value);
 }
 
-int tare_run_config_derive(struct tare_run_config *config, struct tare_error *err)
+int tare_run_config_derive_at(struct tare_run_config *config, double level, struct tare_error *err)
 {
     struct tare_arena scratch;
     int64_t calls = config->calls_per_sample.known ? config->calls_per_sample.value : 1;
@@ -157,13 +160,15 @@ int tare_run_config_derive(struct tare_run_config *config, struct tare_error *er
     if (calls < 1)
         return tare_fail(err, TARE_E_USAGE, 0, "a sample of %lld calls cannot be", (long long)calls);
     tare_arena_init(&scratch, 0);
-    if (derive_latency(config->samples, config->samples_count, calls, &scratch, &config->latency, err) ||
+    if (derive_latency(config->samples, config->samples_count, calls, level, &scratch, &config->latency,
+                       err) ||
         derive_once(config, offsetof(struct tare_run_process, cold_ns), &scratch, &config->cold_ns, err) ||
         derive_once(config, offsetof(struct tare_run_process, load_ns), &scratch, &config->load_ns, err))
         goto out;
     for (size_t i = 0; i < config->stages_count; i++) {
         struct tare_run_stage *stage = &config->stages[i];
-        if (derive_latency(stage->samples, stage->samples_count, calls, &scratch, &stage->latency, err))
+        if (derive_latency(stage->samples, stage->samples_count, calls, level, &scratch, &stage->latency,
+                           err))
             goto out;
         if (stage->latency.mean_ns.value.known && config->latency.mean_ns.value.known)
             stage->share =
@@ -174,4 +179,9 @@ int tare_run_config_derive(struct tare_run_config *config, struct tare_error *er
 out:
     tare_arena_finish(&scratch);
     return result;
+}
+
+int tare_run_config_derive(struct tare_run_config *config, struct tare_error *err)
+{
+    return tare_run_config_derive_at(config, usual_level, err);
 }

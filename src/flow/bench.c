@@ -217,11 +217,13 @@ int tare_bench(const struct tare_bench_plan *plan, const struct tare_bench_watch
     int rc = -1;
     if (tare_bench_open(&bench, plan, watch, err))
         return -1;
-    if (do_parts(&bench, err))
+    if (tare_threshold_check(plan->thresholds, plan->thresholds_count, bench.run, err) ||
+        do_parts(&bench, err))
         goto out;
     bench.run->procedure.time_spent_ns = tare_run_int(tare_clock_ns() - bench.start_ns);
     bench.run->procedure.interrupted = tare_run_flag(tare_bench_stopped(&bench));
-    if (tare_arena_check(&bench.run->arena, err) || tare_run_check(bench.run, "the run", err))
+    if (tare_threshold_judge(plan->thresholds, plan->thresholds_count, bench.run, err) ||
+        tare_arena_check(&bench.run->arena, err) || tare_run_check(bench.run, "the run", err))
         goto out;
     *ret_run = bench.run;
     bench.run = NULL;

@@ -16,6 +16,7 @@
 #include "bench/engine.h"
 #include "bench/worker.h"
 #include "core/run.h"
+#include "judge/threshold.h"
 
 /* A free dimension and the values to try. */
 struct tare_bench_dim {
@@ -69,6 +70,8 @@ struct tare_bench_plan {
     int64_t processes;            /* per configuration; 0 is 1 */
     int64_t memory_bytes;         /* most that all processes together may hold; 0: what the machine has */
     const char *python; /* whose tools make models of other precisions; NULL: the one that is found */
+    const struct tare_threshold *thresholds; /* a configuration is measured until these are decided, too */
+    size_t thresholds_count;
     bool no_memory, no_layers, no_answers, no_advice;
     bool reversed; /* the sweep's order turned round: a control */
 };

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "bench/stability.h"
+#include "core/stats.h"
 #include "flow/sweep_part.h"
 
 #define WARM_MOST_NS   INT64_C(1000000000)
@@ -134,6 +135,7 @@ static void settle(struct tare_sweep *sweep, size_t config)
     bool asked = plan->until > 0 || only_until;
     /* Nobody asked for an early end: go on until p99 can be told as well. */
     bool enough = sure && (plan->until > 0 || slot->tail_known || into->calls_per_sample.value > 1);
+    enough = enough && (plan->thresholds_count == 0 || slot->decided);
     /* One process may be lucky for as long as it lives. */
     enough = enough && (int64_t)into->samples_count >= slot->wanted;
     if (plan->processes > (int64_t)into->samples_count)
@@ -389,7 +391,11 @@ static int conclude(struct tare_sweep *sweep, size_t config, struct tare_error *
     /* How sure it is now, whatever the last look said. */
     slot->next_look = 0;
     slot->wanted = 0;
-    if (tare_run_config_derive(into, err) || tare_sweep_look(sweep, config, err))
+    if (tare_sweep_look(sweep, config, err))
+        return -1;
+    /* Where thresholds may have ended it, all bounds have to hold at every look. */
+    double level = plan->thresholds_count ? tare_stats_look_level(0.95, slot->look ? slot->look : 1) : 0.95;
+    if (tare_run_config_derive_at(into, level, err))
         return -1;
     bool watched = plan->until > 0 || (plan->runs == 0 && plan->items == 0 && plan->duration_ns == 0);
     if (watched)

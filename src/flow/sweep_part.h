@@ -28,9 +28,11 @@ struct tare_sweep_slot {
     size_t rounds;  /* in this process */
     int64_t wanted; /* processes to hear before it is called sure */
     size_t look, next_look;
+    size_t looked; /* samples at the last look */
     double half_width; /* of the median's bounds at the last look, relative; infinite when unbounded */
     double lower_ns, upper_ns;
     bool tail_known; /* the data suffice for p99 */
+    bool decided;    /* as far as samples can decide the thresholds about it */
     bool done, started;
     double core_ns[256];
     size_t cores;
@@ -60,7 +62,8 @@ void tare_sweep_park(struct tare_sweep *sweep, size_t config);
 /** End its process. */
 void tare_sweep_stop(struct tare_sweep *sweep, size_t config);
 
-/** Look at the data, if there is enough new data for a look: how sure is the median? */
+/** Look at the data, if there is enough new data for a look: how sure is the median, and are the thresholds
+ * decided? */
 int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *err);
 
 #endif

@@ -272,12 +272,14 @@ int tare_sweep_sample(struct tare_sweep *sweep, size_t config, const struct tare
 int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *err)
 {
     struct tare_sweep_slot *slot = &sweep->slots[config];
-    const struct tare_run_config *from = &sweep->bench->run->configs[config];
+    const struct tare_bench_plan *plan = sweep->bench->plan;
+    struct tare_run_config *from = &sweep->bench->run->configs[config];
     struct tare_percentile median, tail;
     struct tare_interval between;
     struct tare_arena scratch;
     size_t at = 0;
-    if (slot->samples < FIRST_LOOK || slot->samples < slot->next_look ||
+    /* Looking again at what was seen would only make the bounds wider. */
+    if (slot->samples < FIRST_LOOK || slot->samples < slot->next_look || slot->samples == slot->looked ||
         (int64_t)from->samples_count < slot->wanted)
         return 0;
     tare_arena_init(&scratch, 0);
@@ -295,6 +297,7 @@ int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *
     }
     struct tare_series series = {.values = values, .process = process, .count = at};
     slot->look++;
+    slot->looked = slot->samples;
     slot->next_look = slot->samples + slot->samples / 2;
     double level = tare_stats_look_level(0.95, slot->look);
     int rc = tare_stats_percentile_at(&series, 50, level, &scratch, &median, err);
@@ -309,6 +312,11 @@ int tare_sweep_look(struct tare_sweep *sweep, size_t config, struct tare_error *
         double width = slot->upper_ns - slot->lower_ns;
         slot->half_width = isfinite(width) && median.value > 0 ? 0.5 * width / median.value : INFINITY;
         slot->tail_known = tail.supported;
+    }
+    if (rc == 0 && plan->thresholds_count) {
+        rc = tare_run_config_derive_at(from, level, err);
+        slot->decided =
+            tare_threshold_decided(plan->thresholds, plan->thresholds_count, sweep->bench->run, from);
     }
     tare_arena_finish(&scratch);
     return rc;

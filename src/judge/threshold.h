@@ -53,6 +53,11 @@ int tare_threshold_parse(const char *text, struct tare_arena *arena, struct tare
 int tare_threshold_read(const char *data, size_t length, const char *name, struct tare_arena *arena,
                         struct tare_threshold **ret_thresholds, size_t *ret_count, struct tare_error *err);
 
+/** Can they be judged on this run, measured or not yet? Refuses what is about none of its configurations, and
+ * rates that count something else. */
+int tare_threshold_check(const struct tare_threshold *thresholds, size_t count, const struct tare_run *run,
+                         struct tare_error *err);
+
 /**
  * Judge a run: run->thresholds becomes one row per threshold and configuration it is about, worst first. A
  * threshold that is about nothing in this run is an error.
@@ -60,7 +65,8 @@ int tare_threshold_read(const char *data, size_t length, const char *name, struc
 int tare_threshold_judge(const struct tare_threshold *thresholds, size_t count, struct tare_run *run,
                          struct tare_error *err);
 
-/** Judge one configuration and nothing else: is every threshold about it decided yet? */
+/** Would more samples of this configuration still settle something? If not, every threshold about it that
+ * samples can decide is decided. */
 bool tare_threshold_decided(const struct tare_threshold *thresholds, size_t count, const struct tare_run *run,
                             const struct tare_run_config *config);
 

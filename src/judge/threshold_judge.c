@@ -145,16 +145,35 @@ static void sort_rows(struct tare_run_threshold *rows, size_t count)
     }
 }
 
+int tare_threshold_check(const struct tare_threshold *thresholds, size_t count, const struct tare_run *run,
+                         struct tare_error *err)
+{
+    for (size_t t = 0; t < count; t++) {
+        const struct tare_threshold *threshold = &thresholds[t];
+        bool about = threshold->metric->whole && threshold->keys_count == 0;
+        for (size_t i = 0; i < run->configs_count && !about; i++)
+            about = is_about(threshold, &run->configs[i]);
+        if (check_unit(threshold, run, err))
+            return -1;
+        if (!about)
+            return tare_fail(
+                err, TARE_E_USAGE, 0,
+                "threshold '%s' is about no configuration of this run: what follows @ must be one "
+                "that is measured",
+                threshold->text);
+    }
+    return 0;
+}
+
 int tare_threshold_judge(const struct tare_threshold *thresholds, size_t count, struct tare_run *run,
                          struct tare_error *err)
 {
+    if (tare_threshold_check(thresholds, count, run, err))
+        return -1;
     run->thresholds = NULL;
     run->thresholds_count = 0;
     for (size_t t = 0; t < count; t++) {
         const struct tare_threshold *threshold = &thresholds[t];
-        size_t rows = run->thresholds_count;
-        if (check_unit(threshold, run, err))
-            return -1;
         if (threshold->metric->whole && threshold->keys_count == 0) {
             if (add_row(threshold, run, 0, true, err))
                 return -1;
@@ -164,12 +183,6 @@ int tare_threshold_judge(const struct tare_threshold *thresholds, size_t count, 
             if (is_about(threshold, &run->configs[i]) &&
                 add_row(threshold, run, i, threshold->metric->whole, err))
                 return -1;
-        if (run->thresholds_count == rows)
-            return tare_fail(
-                err, TARE_E_USAGE, 0,
-                "threshold '%s' is about no configuration of this run: what follows @ must be one "
-                "that was measured",
-                threshold->text);
     }
     sort_rows(run->thresholds, run->thresholds_count);
     return tare_arena_check(&run->arena, err);
@@ -180,11 +193,12 @@ bool tare_threshold_decided(const struct tare_threshold *thresholds, size_t coun
 {
     for (size_t t = 0; t < count; t++) {
         const struct tare_threshold *threshold = &thresholds[t];
-        if (threshold->metric->whole || threshold->metric->exact || !is_about(threshold, config))
+        if (!threshold->metric->sampled || !is_about(threshold, config))
             continue;
         struct tare_run_estimate achieved =
             tare_threshold_metric_get(threshold->metric, threshold->accuracy, run, config);
-        if (judge(threshold, &achieved) == TARE_RUN_INCONCLUSIVE)
+        /* What the samples do not tell now (percentiles of calls timed in blocks) they never will. */
+        if (achieved.value.known && judge(threshold, &achieved) == TARE_RUN_INCONCLUSIVE)
             return false;
     }
     return true;

@@ -59,15 +59,19 @@ static struct tare_run_estimate latency_item(const struct tare_run *run, const s
 
 #define TIME(name, get)                                                                                      \
     {                                                                                                        \
-        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, get                                   \
+        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, true, get                             \
+    }
+#define TIME_ONCE(name, get)                                                                                 \
+    {                                                                                                        \
+        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, false, get                            \
     }
 #define SIZE(name, get)                                                                                      \
     {                                                                                                        \
-        name, TARE_THRESHOLD_SIZE, TARE_RUN_BOUND_UPPER, false, false, get                                   \
+        name, TARE_THRESHOLD_SIZE, TARE_RUN_BOUND_UPPER, false, false, false, get                            \
     }
 #define WHOLE(name, kind, get)                                                                               \
     {                                                                                                        \
-        name, kind, TARE_RUN_BOUND_UPPER, true, true, get                                                    \
+        name, kind, TARE_RUN_BOUND_UPPER, true, true, false, get                                             \
     }
 
 const struct tare_threshold_metric tare_threshold_metrics[] = {
@@ -78,11 +82,11 @@ const struct tare_threshold_metric tare_threshold_metrics[] = {
     TIME("latency.p95", latency_p95),
     TIME("latency.p99", latency_p99),
     TIME("latency.p999", latency_p999),
-    TIME("latency.max", latency_max),
+    TIME_ONCE("latency.max", latency_max),
     TIME("latency.item", latency_item),
-    TIME("latency.cold", latency_cold),
-    TIME("load", load),
-    {"throughput", TARE_THRESHOLD_RATE, TARE_RUN_BOUND_LOWER, false, false, throughput},
+    TIME_ONCE("latency.cold", latency_cold),
+    TIME_ONCE("load", load),
+    {"throughput", TARE_THRESHOLD_RATE, TARE_RUN_BOUND_LOWER, false, false, true, throughput},
     SIZE("memory", memory_peak),
     SIZE("memory.peak", memory_peak),
     SIZE("memory.average", memory_average),
@@ -94,7 +98,7 @@ const struct tare_threshold_metric tare_threshold_metrics[] = {
     WHOLE("macs", TARE_THRESHOLD_COUNT, macs),
     WHOLE("flops", TARE_THRESHOLD_COUNT, flops),
     WHOLE("nodes", TARE_THRESHOLD_COUNT, nodes),
-    {"accuracy", TARE_THRESHOLD_SHARE, TARE_RUN_BOUND_NONE, false, true, NULL},
+    {"accuracy", TARE_THRESHOLD_SHARE, TARE_RUN_BOUND_NONE, false, true, false, NULL},
     {.name = NULL},
 };
 

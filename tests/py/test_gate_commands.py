@@ -91,6 +91,47 @@ def test_thresholds_pass_fail_and_undecided(call: Call) -> None:
     assert "warning" in call("check", SWEEP, "--threshold", edge).stderr
 
 
+QUICK = ("--engine", "fake", "--batch", "1", "--no-memory", "--no-layers", "--no-answers", "--no-advice")
+
+
+def test_bench_judges_what_it_measures(call: Call, tmp_path: Path) -> None:
+    good = call(
+        "bench", "fake:constant,mean=1ms", *QUICK, "--time", "4s", "-o", tmp_path / "run.json",
+        "--threshold", "latency:100ms", "throughput:10samples/s",
+    )  # fmt: skip
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "Target" in good.stdout and "x target" in good.stdout
+    rows = json.loads((tmp_path / "run.json").read_text())["thresholds"]
+    assert [row["status"] for row in rows] == ["pass", "pass"]
+
+    bad = call("bench", "fake:constant,mean=2ms", *QUICK, "--time", "4s", "-T", "latency:1ms")
+    assert bad.returncode == 1 and "FAIL" in bad.stdout, bad.stdout + bad.stderr
+
+    # Ten runs cannot tell on which side of its own median such a series lies.
+    edge = ("bench", "fake:normal,mean=2ms,sd=20%", *QUICK, "--runs", "10", "--time", "4s", "-T", "latency.p99:2.6ms")
+    for how, status in (("warn", 0), ("fail", 1), ("status", 3)):
+        undecided = call(*edge, "--inconclusive", how)
+        assert undecided.returncode == status, undecided.stdout + undecided.stderr
+        assert ("warning" in undecided.stderr) == (how == "warn")
+
+
+def test_the_line_for_ci_unquoted_in_a_shell(tare: Path, tmp_path: Path) -> None:
+    def shell(words: str) -> subprocess.CompletedProcess[str]:
+        line = f"{tare} profile --model-path fake:constant,mean=1ms --output-dir D {words} {' '.join(QUICK)}"
+        return subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    good = shell("--time 4s --threshold latency:100ms throughput:100samples/s")
+    assert good.returncode == 0, good.stdout + good.stderr
+    made = len(list((tmp_path / "D").iterdir()))
+    assert made == 2
+    assert shell("--time 4s --threshold latency:100us throughput:100samples/s").returncode == 1
+    for nonsense in ("latency", "latency>=5ms", "latency:fast", "latency@batch=7:1s"):
+        refused = shell(f"--threshold {nonsense}")
+        assert refused.returncode == 2, nonsense
+    assert "quote" in shell("--threshold latency>=5ms").stderr  # the shell made a file of the rest
+    assert len(list((tmp_path / "D").iterdir())) == made + 2  # nothing was measured for nonsense
+
+
 def test_nonsense_is_refused(call: Call) -> None:
     for words, hint in (
         (["--threshold", "latency"], "quote"),
