@@ -36,8 +36,9 @@ struct tare_verdict {
     double p;                      /* NaN where there is no test */
     double detectable;             /* NaN where it makes no sense */
     size_t processes_a, processes_b;
-    bool exact;       /* the same in every run: compared as it is */
-    const char *note; /* what would settle it, or what to know; may be NULL */
+    const double *costs_a, *costs_b; /* of single processes, in the unit, as they ran; NULL if not kept */
+    bool exact;                      /* the same in every run: compared as it is */
+    const char *note;                /* what would settle it, or what to know; may be NULL */
 };
 
 struct tare_verdicts {

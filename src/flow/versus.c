@@ -93,6 +93,15 @@ static int side(const double *costs, size_t count, double scale, struct tare_are
     return 0;
 }
 
+/* Every process, for those who want to judge by another rule. NULL when memory ran out. */
+static const double *keep(const double *costs, size_t count, double scale, struct tare_arena *arena)
+{
+    double *kept = tare_arena_array(arena, count, sizeof *kept);
+    for (size_t i = 0; kept && i < count; i++)
+        kept[i] = costs[i] / scale;
+    return kept;
+}
+
 static int tell(struct fight *fight, struct tare_error *err)
 {
     const struct tare_versus *versus = fight->versus;
@@ -109,6 +118,8 @@ static int tell(struct fight *fight, struct tare_error *err)
         if (side(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena, &row->a, err) ||
             side(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena, &row->b, err))
             return -1;
+        row->costs_a = keep(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
+        row->costs_b = keep(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
         tare_compare_fill(row, &fight->results[m], threshold, arena);
         if (row->kind == TARE_VERDICT_INCONCLUSIVE && fight->blocks < tare_gate_looks[0])
             row->note = tare_arena_printf(

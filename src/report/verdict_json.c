@@ -25,6 +25,17 @@ static void put_known(struct tare_json *json, const char *key, double value)
         tare_json_put_real(json, key, value);
 }
 
+static void put_costs(struct tare_json *json, const char *key, const double *costs, size_t count)
+{
+    if (!costs)
+        return;
+    tare_json_key(json, key);
+    tare_json_row(json);
+    for (size_t i = 0; i < count; i++)
+        tare_json_real(json, costs[i]);
+    tare_json_end(json);
+}
+
 static void put_row(struct tare_json *json, const struct tare_verdict *row)
 {
     tare_json_object(json);
@@ -42,6 +53,8 @@ static void put_row(struct tare_json *json, const struct tare_verdict *row)
         tare_json_put_bool(json, "exact", row->exact);
         tare_json_put_uint(json, "processes_base", row->processes_a);
         tare_json_put_uint(json, "processes_new", row->processes_b);
+        put_costs(json, "costs_base", row->costs_a, row->processes_a);
+        put_costs(json, "costs_new", row->costs_b, row->processes_b);
     }
     put_known(json, "cost_ratio", row->ratio);
     put_known(json, "cost_ratio_lower", row->low);
