@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judging a run by thresholds. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,30 @@ static bool is_about(const struct tare_threshold *threshold, const struct tare_r
         if (!key_fits(&config->keys, threshold->keys[i].name, threshold->keys[i].value))
             return false;
     return true;
+}
+
+/*
+ * Few samples know little of how they depend on each other, and nothing of bursts that have not come yet:
+ * their bounds are too narrow. So a verdict from n samples needs bounds that are wider by 1 + sqrt(WIDEN /
+ * n), and room for bursts of UNSEEN / 3 calls that double a call's time, of which n calls may have missed as
+ * much as the rule of three allows (or, when n is small, may hold nothing else). What is far from its limit
+ * is decided early all the same. bench/threshold_truth.c is where the two numbers come from.
+ */
+#define WIDEN  1000.0
+#define UNSEEN 60.0
+
+static void widen(struct tare_run_estimate *achieved, const struct tare_threshold_metric *metric,
+                  const struct tare_run_config *config)
+{
+    if (!config->latency.count.known || config->latency.count.value < 1 || !achieved->value.known)
+        return;
+    double count = (double)config->latency.count.value, value = achieved->value.value;
+    double more = 1 + sqrt(WIDEN / count);
+    double room = metric->averaged || count < 4 * UNSEEN ? value * UNSEEN / count : 0;
+    if (achieved->lower.known)
+        achieved->lower = tare_run_real(fmax(value - (value - achieved->lower.value) * more - room, 0));
+    if (achieved->upper.known)
+        achieved->upper = tare_run_real(value + (achieved->upper.value - value) * more + room);
 }
 
 static enum tare_run_verdict judge(const struct tare_threshold *threshold,
@@ -102,6 +127,8 @@ static int add_row(const struct tare_threshold *threshold, struct tare_run *run,
         tare_run_append(run, &run->thresholds, &run->thresholds_count, sizeof *run->thresholds);
     if (!row)
         return tare_fail_memory(err);
+    if (threshold->metric->sampled && !whole)
+        widen(&achieved, threshold->metric, &run->configs[config]);
     row->text = tare_arena_copy(&run->arena, threshold->text);
     row->metric = threshold->accuracy
                       ? tare_arena_printf(&run->arena, "%s.%s", threshold->metric->name, threshold->accuracy)
@@ -197,6 +224,7 @@ bool tare_threshold_decided(const struct tare_threshold *thresholds, size_t coun
             continue;
         struct tare_run_estimate achieved =
             tare_threshold_metric_get(threshold->metric, threshold->accuracy, run, config);
+        widen(&achieved, threshold->metric, config);
         /* What the samples do not tell now (percentiles of calls timed in blocks) they never will. */
         if (achieved.value.known && judge(threshold, &achieved) == TARE_RUN_INCONCLUSIVE)
             return false;

@@ -59,34 +59,38 @@ static struct tare_run_estimate latency_item(const struct tare_run *run, const s
 
 #define TIME(name, get)                                                                                      \
     {                                                                                                        \
-        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, true, get                             \
+        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, true, false, get                      \
+    }
+#define TIME_MEAN(name, get)                                                                                 \
+    {                                                                                                        \
+        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, true, true, get                       \
     }
 #define TIME_ONCE(name, get)                                                                                 \
     {                                                                                                        \
-        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, false, get                            \
+        name, TARE_THRESHOLD_TIME, TARE_RUN_BOUND_UPPER, false, false, false, false, get                     \
     }
 #define SIZE(name, get)                                                                                      \
     {                                                                                                        \
-        name, TARE_THRESHOLD_SIZE, TARE_RUN_BOUND_UPPER, false, false, false, get                            \
+        name, TARE_THRESHOLD_SIZE, TARE_RUN_BOUND_UPPER, false, false, false, false, get                     \
     }
 #define WHOLE(name, kind, get)                                                                               \
     {                                                                                                        \
-        name, kind, TARE_RUN_BOUND_UPPER, true, true, false, get                                             \
+        name, kind, TARE_RUN_BOUND_UPPER, true, true, false, false, get                                      \
     }
 
 const struct tare_threshold_metric tare_threshold_metrics[] = {
     TIME("latency", latency_p50),
-    TIME("latency.mean", latency_mean),
+    TIME_MEAN("latency.mean", latency_mean),
     TIME("latency.p50", latency_p50),
     TIME("latency.p90", latency_p90),
     TIME("latency.p95", latency_p95),
     TIME("latency.p99", latency_p99),
     TIME("latency.p999", latency_p999),
     TIME_ONCE("latency.max", latency_max),
-    TIME("latency.item", latency_item),
+    TIME_MEAN("latency.item", latency_item),
     TIME_ONCE("latency.cold", latency_cold),
     TIME_ONCE("load", load),
-    {"throughput", TARE_THRESHOLD_RATE, TARE_RUN_BOUND_LOWER, false, false, true, throughput},
+    {"throughput", TARE_THRESHOLD_RATE, TARE_RUN_BOUND_LOWER, false, false, true, true, throughput},
     SIZE("memory", memory_peak),
     SIZE("memory.peak", memory_peak),
     SIZE("memory.average", memory_average),
@@ -98,7 +102,7 @@ const struct tare_threshold_metric tare_threshold_metrics[] = {
     WHOLE("macs", TARE_THRESHOLD_COUNT, macs),
     WHOLE("flops", TARE_THRESHOLD_COUNT, flops),
     WHOLE("nodes", TARE_THRESHOLD_COUNT, nodes),
-    {"accuracy", TARE_THRESHOLD_SHARE, TARE_RUN_BOUND_NONE, false, true, false, NULL},
+    {"accuracy", TARE_THRESHOLD_SHARE, TARE_RUN_BOUND_NONE, false, true, false, false, NULL},
     {.name = NULL},
 };
 

@@ -12,6 +12,7 @@ struct tare_threshold_metric {
     bool whole;                /* of the run, not of a configuration */
     bool exact;                /* the same in every run: compared as it is */
     bool sampled;              /* more samples narrow its bounds */
+    bool averaged;             /* every call counts in it, the slow ones most */
     /** The figure, absent where it is not known. config is NULL for those of the run. */
     struct tare_run_estimate (*get)(const struct tare_run *run, const struct tare_run_config *config);
 };
