@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """False alarms, measured: a model compared with itself, again and again, by `tare compare`.
 
-Every other comparison runs beside a busy loop on one core. Each result is appended to a file of JSON lines: the
-verdict, the cost of every process, steal and load. Two other rules judge the same data: Welch's t-test at 5 %
-on the medians of the processes as if they were so many independent calls (single calls are not kept, so this is
-milder than pooling them), and a plain ratio of the medians beyond 5 %. With --tell only what is in the file is
-told. Needs scipy.
+Every other comparison runs beside a busy loop on one core. Each result is appended to a file of JSON lines:
+the verdict, the cost of every process, steal and load. Two other rules judge the same data: Welch's t-test at
+5 % on the medians of the processes as if they were so many independent calls (single calls are not kept, so
+this is milder than pooling them), and a plain ratio of the medians beyond 5 %. With --tell only what is in the
+file is told. Needs scipy.
 
     python bench/gate_self.py --tare build/src/tare --model minilm.onnx --count 20 --dim seq=16
 """
@@ -35,7 +35,8 @@ def compare(args: argparse.Namespace, number: int) -> dict[str, Any]:
     loaded = number % 2 == 1
     load = None
     if loaded:
-        load = subprocess.Popen([sys.executable, "-c", "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"])
+        spin = "import os\nos.sched_setaffinity(0, {0})\nwhile True: pass"
+        load = subprocess.Popen([sys.executable, "-c", spin])
     began, stolen = time.time(), steal_ticks()
     try:
         command = [args.tare, "compare", args.model, args.model, "--json", "--time", args.time]
@@ -63,7 +64,8 @@ def compare(args: argparse.Namespace, number: int) -> dict[str, Any]:
 
 
 def tell(rows: list[dict[str, Any]]) -> None:
-    print(f"{'':14}{'comparisons':>12}{'regressed':>11}{'improved':>10}{'inconclusive':>14}{'t-test':>8}{'5 % ratio':>11}")
+    heads = f"{'comparisons':>12}{'regressed':>11}{'improved':>10}{'inconclusive':>14}{'t-test':>8}"
+    print(f"{'':14}{heads}{'5 % ratio':>11}")
     for name, chosen in (
         ("quiet", [row for row in rows if not row["loaded"]]),
         ("one core busy", [row for row in rows if row["loaded"]]),

@@ -68,11 +68,13 @@ static void widen(struct tare_run_estimate *achieved, const struct tare_threshol
         return;
     double count = (double)config->latency.count.value, value = achieved->value.value;
     double more = 1 + sqrt(WIDEN / count);
-    double room = metric->averaged || count < 4 * UNSEEN ? value * UNSEEN / count : 0;
+    double unseen = metric->averaged || count < 4 * UNSEEN ? UNSEEN / count : 0;
     if (achieved->lower.known)
-        achieved->lower = tare_run_real(fmax(value - (value - achieved->lower.value) * more - room, 0));
+        achieved->lower = tare_run_real(
+            fmax(value - (value - achieved->lower.value) * more - value * fmin(unseen, 0.5), 0));
     if (achieved->upper.known)
-        achieved->upper = tare_run_real(value + (achieved->upper.value - value) * more + room);
+        achieved->upper =
+            tare_run_real(value + (achieved->upper.value - value) * more + value * fmin(unseen, 1));
 }
 
 static enum tare_run_verdict judge(const struct tare_threshold *threshold,
