@@ -4,8 +4,8 @@
 Every other comparison runs beside a busy loop on one core. Each result is appended to a file of JSON lines:
 the verdict, the cost of every process, steal and load. Two other rules judge the same data: Welch's t-test at
 5 % on the medians of the processes as if they were so many independent calls (single calls are not kept, so
-this is milder than pooling them), and a plain ratio of the medians beyond 5 %. With --tell only what is in the
-file is told. Needs scipy.
+this is milder than pooling them), and a plain ratio of the medians beyond 5 %. With --tell only what is in
+the file is told. Needs scipy.
 
     python bench/gate_self.py --tare build/src/tare --model minilm.onnx --count 20 --dim seq=16
 """
