@@ -34,7 +34,8 @@ declare_steps() {
   step static 600 packages
   step site 900 build_gcc wheelhouse
   step cpython 600 build_gcc site
-  step python_tests 1800 build_gcc site after:pprof after:npm after:sid after:models
+  step model_tests 1500 build_gcc site after:models
+  step python_tests 1500 build_gcc site after:pprof after:npm after:sid
   step docs 300 site
   step unit_clang 600 build_clang
   step build_asan 1200 packages ort_header
@@ -176,12 +177,20 @@ SHIM
   done
 }
 
+# What weighs models takes half of the time of all Python tests, so it is a step of its own.
+MODEL_TESTS=(tests/py/test_{bench_advice,bench_models,bench_sweep,ci_examples,gate_commands,layers,models,model_profiler,python_gate,worker_ort}.py)
+
+run_pytest() {
+  TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH:$TOOLS/bin NODE_PATH=$CACHE/npm/node_modules \
+    "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --durations=10 "$@"
+}
+
+step_model_tests() { run_pytest "${MODEL_TESTS[@]}"; }
+
 step_python_tests() {
   newest_pythons "$BUILD/pythons"
-  PATH=$PATH:$BUILD/pythons
-  TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH:$TOOLS/bin NODE_PATH=$CACHE/npm/node_modules \
-    "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --deselect tests/py/test_rooms.py \
-    --deselect tests/py/test_cpython.py tests/py
+  PATH=$PATH:$BUILD/pythons run_pytest --ignore tests/py/test_rooms.py --ignore tests/py/test_cpython.py \
+    "${MODEL_TESTS[@]/#/--ignore=}" tests/py
 }
 
 step_cpython() {

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "models"))
 import fetch
 
 # Bounds for the test's own sake; the rest is tare's choice.
-QUICK = ("--time", "20s", "--runs", "5", "--batch", "1")
+QUICK = ("--time", "8s", "--runs", "5", "--batch", "1", "--no-layers", "--no-advice")
 # Given because the default is slow, and to show that it can be.
 SHAPES = {"ppocr/det": ("--dim", "height=320", "--dim", "width=320")}
 UNITS = {"ppocr": "images", "light": "images", "nudenet": "images"}
