@@ -28,7 +28,7 @@ struct tare_sweep_slot {
     size_t rounds;  /* in this process */
     int64_t wanted; /* processes to hear before it is called sure */
     size_t look, next_look;
-    size_t looked; /* samples at the last look */
+    size_t looked;     /* samples at the last look */
     double half_width; /* of the median's bounds at the last look, relative; infinite when unbounded */
     double lower_ns, upper_ns;
     bool tail_known; /* the data suffice for p99 */
