@@ -9,6 +9,9 @@
 
 static const double ms = 1e6, mb = 1e6;
 
+/* Less than this, of too few processes, is not judged at all. */
+static const double moment_ns = 200e6;
+
 /* A configuration has at most 64 dimensions and labels; a longer name is cut. */
 enum { NAME_MOST = 4096 };
 
@@ -139,6 +142,16 @@ static int medians(const struct tare_run_config *config, struct tare_arena *aren
     return 0;
 }
 
+/* All that was measured of a configuration, in nanoseconds. */
+static double measured(const struct tare_run_config *config)
+{
+    double sum = 0;
+    for (size_t i = 0; i < config->samples_count; i++)
+        for (size_t k = 0; k < config->samples[i].ns_count; k++)
+            sum += (double)config->samples[i].ns[k];
+    return sum;
+}
+
 static int compare_times(struct comparison *comparison, const struct tare_run_config *a,
                          const struct tare_run_config *b, const char *name)
 {
@@ -153,6 +166,9 @@ static int compare_times(struct comparison *comparison, const struct tare_run_co
     if (tare_gate_sides(values_a, count_a, values_b, count_b, &comparison->rule, comparison->arena, result,
                         comparison->err))
         return -1;
+    /* A moment on a busy machine can be off by more than the allowance. */
+    if (result->allowance && fmin(measured(a), measured(b)) < moment_ns)
+        result->verdict = TARE_GATE_INCONCLUSIVE;
     struct tare_verdict *row = tare_compare_add(comparison->verdicts);
     if (!row)
         return tare_fail_memory(comparison->err);
