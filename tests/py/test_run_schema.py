@@ -306,7 +306,7 @@ def test_text_shows_the_console_table(tool: Path, root: Path) -> None:
     )
     assert system < model < table
     assert re.search(r"\(needs \d+ more samples\)", text)
-    assert "Undecided: batch=8" in text
+    assert "sure enough: batch=8" in text
 
 
 def test_markdown_tables_are_whole(tool: Path, root: Path) -> None:
