@@ -213,7 +213,7 @@ def test_annotations_and_summary_of_github(call: Call, tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert "\n::error title=tare::latency at batch=256" in done.stdout
-    assert summary.read_text().startswith("before\n### tare: 2 failed")
+    assert summary.read_text().startswith("before\n### tare: 1 failed")
 
 
 def test_models_run_in_turn(call: Call) -> None:
