@@ -37,7 +37,7 @@ shift 3
 export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1 CCACHE_DIR="${CCACHE_DIR:-/var/cache/ccache}"
 "$python" -m venv $see "$work/venv"
 export PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/wheelhouse" PIP_DISABLE_PIP_VERSION_CHECK=1
-"$work/venv/bin/pip" install -Csetup-args="-Dort_include=$work/ort_include" "$work/source"
+"$work/venv/bin/pip" install --config-settings=setup-args="-Dort_include=$work/ort_include" "$work/source"
 cd "$work"
 export PATH="$work/venv/bin:$PATH"
 python source/tests/wheel_smoke.py
