@@ -11,7 +11,7 @@ export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 PYENV_VERSIONS=(3.10 3.11 3.12 3.13)
 SID_VERSIONS=(3.14 3.15)
-FUZZ_SECONDS=${TARE_FUZZ_SECONDS:-30}
+FUZZ_SECONDS=${TARE_FUZZ_SECONDS:-20}
 
 declare_steps() {
   local version target
