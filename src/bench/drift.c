@@ -116,10 +116,9 @@ static void add_rows(struct tare_drift *drift, const struct tare_tensor *referen
         if (a < 0 && b < 0)
             continue;
         drift->rows++;
-        if (a < 0 || b < 0)
-            drift->flips++;
-        else if (a != b &&
-                 tare_tensor_get(tensor, first + (size_t)a) < tare_tensor_get(tensor, first + (size_t)b))
+        if (a < 0 || b < 0 ||
+            (a != b &&
+             tare_tensor_get(tensor, first + (size_t)a) < tare_tensor_get(tensor, first + (size_t)b)))
             drift->flips++;
     }
 }

@@ -142,12 +142,10 @@ static void reach_function(struct walk *walk, const struct tare_model_node *node
 static void reach(struct walk *walk, const struct tare_model_graph *graph, const struct tare_model_node *node,
                   size_t input, int depth)
 {
-    if (tare_model_node_is(node, "Gather") && input == 1) {
+    if ((tare_model_node_is(node, "Gather") || tare_model_node_is(node, "GatherElements")) && input == 1) {
         bound_by_table(walk, graph, node->inputs[0], tare_model_attribute_int(node, "axis", 0));
     } else if (tare_model_node_is(node, "GatherBlockQuantized") && input == 1) {
         bound_by_table(walk, graph, node->inputs[0], tare_model_attribute_int(node, "gather_axis", 0));
-    } else if (tare_model_node_is(node, "GatherElements") && input == 1) {
-        bound_by_table(walk, graph, node->inputs[0], tare_model_attribute_int(node, "axis", 0));
     } else if (tare_model_node_is(node, "EmbedLayerNormalization") && input < 2 && node->inputs_count > 4) {
         bound_by_table(walk, graph, node->inputs[input == 0 ? 2 : 4], 0);
     } else if (tare_model_node_is(node, "OneHot") && input == 0 && node->inputs_count > 1) {

@@ -79,6 +79,8 @@ int tare_model_check_external(struct tare_model_reader *reader, const struct tar
     const struct tare_model_external *external = NULL;
     if (find(reader, tensor->location, &external, err) < 0)
         return -1;
+    if (!external)
+        return tare_fail_memory(err);
     if (tensor->offset > external->bytes || length > external->bytes - tensor->offset)
         return tare_fail(err, TARE_E_INPUT, 0,
                          "tensor '%.60s' runs past the end of the external data '%.100s'", tensor->name,

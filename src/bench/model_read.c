@@ -31,7 +31,7 @@ int tare_model_bytes(const struct tare_pb_field *field, const char *what, struct
 int tare_model_text(const struct tare_model_reader *reader, const struct tare_pb_field *field,
                     const char *what, const char **ret_text, struct tare_error *err)
 {
-    struct tare_model_span span;
+    struct tare_model_span span = {.length = 0};
     if (tare_model_bytes(field, what, &span, err) < 0)
         return -1;
     if (span.length && memchr(span.data, '\0', span.length))

@@ -74,7 +74,7 @@ static size_t slot_of(const struct reader *reader, const char *name, size_t leng
 {
     uint64_t hash = tare_hash_mix(tare_hash_bytes(name, length) + (uint64_t)index);
     size_t at = hash & (reader->slots_count - 1);
-    for (; reader->slots[at]; at = (at + 1) & (reader->slots_count - 1)) {
+    for (; reader->slots && reader->slots[at]; at = (at + 1) & (reader->slots_count - 1)) {
         const struct tare_ort_node *node = &reader->nodes[reader->slots[at] - 1];
         if (node->index == index && strlen(node->name) == length && memcmp(node->name, name, length) == 0)
             break;
@@ -91,7 +91,7 @@ static int rehash(struct reader *reader, struct tare_error *err)
     free(reader->slots);
     reader->slots = slots;
     reader->slots_count = count;
-    for (size_t i = 0; i < reader->profile->nodes_count; i++) {
+    for (size_t i = 0; reader->nodes && i < reader->profile->nodes_count; i++) {
         const struct tare_ort_node *node = &reader->nodes[i];
         slots[slot_of(reader, node->name, strlen(node->name), node->index)] = (uint32_t)i + 1;
     }
@@ -113,8 +113,10 @@ static int find_node(struct reader *reader, const struct tare_ort_event *event, 
     /* A name ends at its first NUL, as everywhere else. */
     size_t length = strnlen(event->name, event->name_length);
     int64_t index = tare_ort_scan_int(event, "node_index");
-    if (profile->nodes_count * 2 >= reader->slots_count && rehash(reader, err) < 0)
+    if ((!reader->slots || profile->nodes_count * 2 >= reader->slots_count) && rehash(reader, err) < 0)
         return -1;
+    if (!reader->slots)
+        return tare_fail_memory(err);
     size_t slot = slot_of(reader, event->name, length, index);
     if (reader->slots[slot]) {
         *ret_node = reader->slots[slot] - 1;
@@ -192,7 +194,7 @@ static int end_call(struct reader *reader, struct tare_error *err)
         if (other_thread)
             nests[0].last = SIZE_MAX;
         struct nest *nest = &nests[depth];
-        if (event->node == NO_NODE) {
+        if (event->node == NO_NODE || !reader->nodes) {
             nest->graphs_us += event->length_us;
             continue;
         }
@@ -353,7 +355,7 @@ static int reduce(struct reader *reader, size_t skip, struct tare_error *err)
             gaps_us[record->node] += record->gap_us;
         }
     }
-    for (size_t i = 0; i < profile->nodes_count; i++) {
+    for (size_t i = 0; reader->nodes && i < profile->nodes_count; i++) {
         struct tare_ort_node *node = &reader->nodes[i];
         node->call_ns = times + i * typical;
         for (size_t k = 0; k < typical; k++)
@@ -393,7 +395,7 @@ int tare_ort_profile_read(struct tare_in *in, size_t skip, struct tare_ort_profi
             tare_arena_array(&reader.profile->arena, reader.profile->nodes_count + 1, sizeof *nodes);
         if (!nodes)
             rc = tare_fail_memory(err);
-        else if (reader.profile->nodes_count > 0)
+        else if (reader.nodes && reader.profile->nodes_count > 0)
             memcpy(nodes, reader.nodes, reader.profile->nodes_count * sizeof *nodes);
         reader.profile->nodes = nodes;
     }

@@ -117,7 +117,7 @@ static double high(const double *sorted, size_t count)
 static int measure(struct job *job, size_t threads, double amount, int64_t budget_ns,
                    struct tare_interval *ret_rate, struct tare_error *err)
 {
-    double seconds[SLICES_MAX], rates[SLICES_MAX];
+    double seconds[SLICES_MAX] = {0}, rates[SLICES_MAX];
     job->work = 1;
     for (;;) { /* how much work is a slice? */
         job->slices = 2;
@@ -183,6 +183,8 @@ int tare_peaks_measure(int threads, int64_t budget_ns, struct tare_peaks *ret_pe
             peaks.flops_per_sec = rate;
         }
     }
+    if (!best)
+        return tare_fail(err, TARE_E_UNSUPPORTED, 0, "no kernel for peaks runs on this processor");
     peaks.kernel = best->name;
     if (measure_levels(best, (size_t)threads, budget_ns / 2, &peaks, err) < 0)
         return -1;

@@ -62,7 +62,9 @@ static int bound(const struct samples *samples, struct tare_interval *ret_interv
     const struct tare_bootstrap options = {.seed = 1, .resamples = 400};
     tare_arena_init(&scratch, 0);
     int rc = 0;
-    if (samples->count < 2)
+    if (samples->count == 0 || !samples->ns)
+        rc = tare_fail(err, TARE_E_INPUT, 0, "no samples were taken");
+    else if (samples->count < 2)
         *ret_interval = (struct tare_interval){samples->ns[0], samples->ns[0], samples->ns[0], 1};
     else
         rc = tare_stats_bootstrap(samples->ns, samples->count, middle, &options, &scratch, ret_interval, err);

@@ -48,7 +48,7 @@ static int percentiles(const struct tare_series *series, double level, struct ta
 {
     static const double percents[] = {50, 90, 95, 99, 99.9};
     enum { COUNT = sizeof percents / sizeof percents[0] };
-    struct tare_percentile found[COUNT];
+    struct tare_percentile found[COUNT] = {{.percent = 0}};
     struct tare_run_estimate *const places[COUNT] = {&latency->p50_ns, &latency->p90_ns, &latency->p95_ns,
                                                      &latency->p99_ns, &latency->p999_ns};
     if (level == usual_level && tare_stats_percentiles(series, percents, COUNT, arena, found, err))

@@ -155,8 +155,8 @@ static double measured(const struct tare_run_config *config)
 static int compare_times(struct comparison *comparison, const struct tare_run_config *a,
                          const struct tare_run_config *b, const char *name)
 {
-    double *values_a, *values_b;
-    size_t count_a, count_b;
+    double *values_a = NULL, *values_b = NULL;
+    size_t count_a = 0, count_b = 0;
     struct tare_gate_result *result = &comparison->results[comparison->tested_count];
     if (medians(a, comparison->arena, &values_a, &count_a, comparison->err) ||
         medians(b, comparison->arena, &values_b, &count_b, comparison->err))

@@ -93,6 +93,8 @@ static int prepare(struct draw *draw, const double *logs, size_t count, struct t
                    struct tare_error *err)
 {
     *draw = (struct draw){.count = count};
+    if (!logs)
+        return tare_fail_memory(err);
     draw->centred = centre(logs, count, scratch, err);
     if (!draw->centred)
         return -1;
@@ -188,7 +190,7 @@ int tare_gate_sides(const double *a, size_t a_count, const double *b, size_t b_c
     struct tare_interval bounds;
     struct tare_test test;
     struct tare_gate_result made = {.a = a_count, .b = b_count};
-    double *log_a, *log_b;
+    double *log_a = NULL, *log_b = NULL;
     if (a_count == 0 || b_count == 0)
         return tare_fail(err, TARE_E_INPUT, 0, "one side has no figures: nothing to compare");
     if (to_logs(a, a_count, scratch, &log_a, err) || to_logs(b, b_count, scratch, &log_b, err))

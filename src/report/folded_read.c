@@ -163,7 +163,7 @@ static int read_line(struct folded *folded, bool *ret_last, struct tare_error *e
 static int next_line(struct folded *folded, struct tare_error *err)
 {
     for (;;) {
-        bool last;
+        bool last = false;
         folded->number++;
         if (read_line(folded, &last, err) < 0)
             return -1;
