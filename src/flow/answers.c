@@ -241,12 +241,11 @@ static void sort_by_cost(const struct tare_run *run, size_t *order, size_t count
 /* The main model as it would be run first; --reference is run like it. */
 static struct tare_worker_spec reference_of(struct tare_bench *bench, const char **ret_name)
 {
-    struct tare_worker_spec spec = bench->specs[0];
     size_t first = 0;
     for (size_t i = bench->specs_count; i-- > 0;)
         if (!bench->run->configs[i].keys.model)
             first = i;
-    spec = bench->specs[first];
+    struct tare_worker_spec spec = bench->specs[first];
     *ret_name = "the model itself, fp32, batch 1";
     if (bench->run->configs[first].keys.precision)
         *ret_name =
