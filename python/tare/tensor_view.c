@@ -91,7 +91,7 @@ static int check_rank(int64_t rank, const char *name)
 
 static int open_buffer(PyObject *object, const char *name, struct tensor_view *view)
 {
-    if (PyObject_GetBuffer(object, &view->buffer, PyBUF_FORMAT | PyBUF_ND | PyBUF_C_CONTIGUOUS) < 0) {
+    if (PyObject_GetBuffer(object, &view->buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) < 0) {
         if (PyErr_ExceptionMatches(PyExc_BufferError) || PyErr_ExceptionMatches(PyExc_ValueError))
             PyErr_Format(PyExc_ValueError,
                          "'%s' is not contiguous in memory: pass numpy.ascontiguousarray() of it", name);

@@ -18,6 +18,7 @@ struct tare_threshold_values {
 extern const char *const tare_threshold_inconclusive[];
 
 /* clang-format off */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses. */
 #define TARE_THRESHOLD_OPTIONS(values, member)                                                               \
     {"threshold", 'T', TARE_OPT_LIST_MANY, "METRIC:LIMIT",                                                   \
      "What it must keep, such as latency:100ms throughput@batch=32:500texts/s",                              \
@@ -27,6 +28,7 @@ extern const char *const tare_threshold_inconclusive[];
     {"inconclusive", 0, TARE_OPT_CHOICE, "HOW",                                                              \
      "What not knowing means: a warning, a failure, or status 3", .choices = tare_threshold_inconclusive,    \
      .offset = offsetof(values, member.inconclusive)}
+/* NOLINTEND(bugprone-macro-parentheses) */
 /* clang-format on */
 
 /** Read those of the command line and those of the file, into the arena. */

@@ -112,6 +112,8 @@ static inline void recorder_pop(struct tare_recorder_thread *thread, struct tare
 static inline bool tare_recorder_enter_known(struct tare_recorder_thread *thread, const void *key,
                                              bool resumed)
 {
+    if (!thread) /* callers have one: said to the analyser */
+        __builtin_unreachable();
     uint64_t now = tare_clock_now(thread->clock);
     struct tare_capture_call *top = thread->top, *call = top + 1;
     const struct recorder_known *known = recorder_known_at(thread, top->node, key);
