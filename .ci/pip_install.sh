@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# pip_install.sh [--chroot DIR] [--system] PYTHON [TEST…]: `pip install .` in a fresh environment of PYTHON, with
+# pip_install.sh [--chroot DIR] [--system] [--models] PYTHON [TEST…]: `pip install .` in a fresh environment of PYTHON, with
 # the system's shared libraries, then the smoke test and the tests of the package, or those that are named. The
 # build's own needs come from the wheelhouse. --system: the environment sees the packages of the system, too.
+# --models: the tests find ONNX Runtime and MiniLM.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,6 +15,11 @@ fi
 see=
 if [ "$1" = --system ]; then
   see=--system-site-packages
+  shift
+fi
+models=
+if [ "$1" = --models ]; then
+  models=1
   shift
 fi
 python=$1
@@ -29,6 +35,11 @@ mkdir "$work/source" "$work/wheelhouse"
 git -C "$ROOT" ls-files -z | (cd "$ROOT" && tar --null -T - -c) | tar -x -C "$work/source"
 cp "$CACHE"/wheelhouse/*.whl "$work/wheelhouse"
 cp -r "$CACHE/ort_header/include" "$work/ort_include"
+mkdir "$work/cache"
+if [ -n "$models" ]; then
+  (cd "$CACHE" && cp --parents onnx/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.* models/minilm.onnx \
+    "$work/cache")
+fi
 
 cat >"$work/install.sh" <<'INSTALL'
 set -eu
@@ -43,7 +54,7 @@ export PATH="$work/venv/bin:$PATH"
 python source/tests/wheel_smoke.py
 pip install --quiet pytest toolz
 cd source/tests/py
-TARE_BIN=$work/venv/bin/tare python -m pytest -q -p no:cacheprovider "$@"
+TARE_CI_CACHE=$work/cache TARE_BIN=$work/venv/bin/tare python -m pytest -q -p no:cacheprovider "$@"
 INSTALL
 
 if [ -z "$chroot" ]; then

@@ -34,7 +34,7 @@ declare_steps() {
   step static 600 packages
   step site 900 build_gcc wheelhouse
   step cpython 600 build_gcc site
-  step model_tests 1500 build_gcc site after:models
+  step model_tests 1500 build_gcc site models
   step python_tests 1500 build_gcc site after:pprof after:npm after:sid
   step docs 300 site
   step unit_clang 600 build_clang
@@ -51,7 +51,7 @@ declare_steps() {
   for version in "${SID_VERSIONS[@]}"; do
     step "pip_$version" 900 wheelhouse sid ort_header
   done
-  step torch 900 wheelhouse sid ort_header
+  step torch 900 wheelhouse sid ort_header models
   step build_fuzz 1200 packages ort_header
   for target in fuzz/fuzz_*.c; do
     [ ! -e "$target" ] || step "$(basename "$target" .c)" $((FUZZ_SECONDS + 90)) build_fuzz
@@ -185,7 +185,10 @@ run_pytest() {
     "$BUILD/site/bin/python" -m pytest -q -p no:cacheprovider --durations=10 "$@"
 }
 
-step_model_tests() { run_pytest "${MODEL_TESTS[@]}"; }
+step_model_tests() {
+  TARE_ORT=$(echo "$CACHE"/onnx/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
+    PYTHONPATH=$(echo "$CACHE"/onnx/lib/python3*/site-packages) run_pytest "${MODEL_TESTS[@]}"
+}
 
 step_python_tests() {
   newest_pythons "$BUILD/pythons"
@@ -217,7 +220,8 @@ pip_pyenv() {
 }
 pip_sid() { bash .ci/pip_install.sh --chroot "$CACHE/sid" "python$1"; }
 step_torch() {
-  bash .ci/pip_install.sh --chroot "$CACHE/sid" --system python3.14 test_torch.py test_answers.py test_cpython.py
+  bash .ci/pip_install.sh --chroot "$CACHE/sid" --system --models python3.14 test_torch.py test_answers.py \
+    test_cpython.py test_model_profiler.py::test_a_torch_{module_runs_in_eval_and_inference_mode,tensor_goes_to_minilm}
 }
 step_pip_3.13t() { bash .ci/pip_install.sh "$CACHE/python3.13t/bin/python3.13t"; }
 for version in "${PYENV_VERSIONS[@]}"; do

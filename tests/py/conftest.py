@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from launching import Launcher, installed, make_environment
@@ -14,6 +19,27 @@ CACHE = Path(
     os.environ.get("TARE_CI_CACHE")
     or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tare-ci"
 )
+
+
+def twice(test: Callable[..., Any]) -> Callable[..., Any]:
+    """The test, tried once more when it fails; the first failure is told among the warnings."""
+
+    @functools.wraps(test)
+    def tried(*args: Any, **named: Any) -> Any:
+        try:
+            return test(*args, **named)
+        except (AssertionError, subprocess.TimeoutExpired) as first:
+            warnings.warn(f"{test.__name__} was tried again after: {first}", stacklevel=1)
+        return test(*args, **named)
+
+    return tried
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is marked `timing` measures, and the machine may be busy at the wrong moment."""
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("timing"):
+            item.obj = twice(item.obj)
 
 
 @pytest.fixture(scope="session")

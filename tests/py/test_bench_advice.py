@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 
 def bench(tare: Path, model: str, *options: str) -> dict[str, Any]:
     words = [str(tare), "bench", "--engine", "fake", model, "--json", *options]
@@ -27,32 +29,23 @@ def findings(run: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [row for row in run.get("findings", []) if row["kind"] == kind]
 
 
-@pytest.fixture(scope="module")
-def growing(tare: Path) -> dict[str, Any]:
-    """A call of batch B takes 4 ms + 0.1 ms B: every larger batch is better, up to a known amount."""
-    return bench(
-        tare, "fake:constant,mean=4ms,per_item=0.1ms", "--batch", "1,8,32", "--threads", "1", "--time", "20"
-    )
-
-
-def test_the_batch_that_helps_is_recommended(growing: dict[str, Any]) -> None:
-    """An item takes 4 / B + 0.1 ms: 4.1 ms at batch 1, 0.225 ms at batch 32, and less beyond."""
-    found = [row for row in advice(growing, "batch") if row["helped"]]
-    assert found, growing.get("notes")
+def test_the_batch_that_helps_is_recommended(tare: Path) -> None:
+    """A call of batch B takes 4 ms + 0.1 ms B, an item 4.1 ms at batch 1 and 0.225 ms at batch 32."""
+    model = "fake:constant,mean=4ms,per_item=0.1ms"
+    run = bench(tare, model, "--batch", "1,8,32", "--threads", "1", "--time", "20")
+    found = [row for row in advice(run, "batch") if row["helped"]]
+    assert found, run.get("notes")
     assert found[0]["text"].startswith("batch 32 instead of 1")
     assert found[0]["gain"]["value"] > 8  # 18 in truth; a busy machine delays short calls more than long ones
     assert found[0]["gain"]["lower"] > 1
     assert found[0]["tried"] is True
-    assert any("batch 32 instead of 1" in text for text in growing["recommendations"])
-
-
-def test_what_was_seen_is_named(growing: dict[str, Any]) -> None:
-    best = findings(growing, "best_throughput")[0]
-    assert growing["configurations"][best["configuration"]]["keys"]["batch"] == 32
-    assert findings(growing, "balanced")[0]["configuration"] == best["configuration"]
-    loss = findings(growing, "small_batches")[0]["value"]
+    assert any("batch 32 instead of 1" in text for text in run["recommendations"])
+    best = findings(run, "best_throughput")[0]
+    assert run["configurations"][best["configuration"]]["keys"]["batch"] == 32
+    assert findings(run, "balanced")[0]["configuration"] == best["configuration"]
+    loss = findings(run, "small_batches")[0]["value"]
     assert loss == pytest.approx(100 * (1 - (1 / 4.1) / (32 / 7.2)), abs=3)
-    assert findings(growing, "same_answers")
+    assert findings(run, "same_answers")
 
 
 def test_a_batch_that_does_not_help_is_not_recommended(tare: Path) -> None:

@@ -21,6 +21,8 @@ from conftest import ROOT, cached
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 import fetch
 
+pytestmark = pytest.mark.timing
+
 # Bounds for the test's own sake; the rest is tare's choice.
 QUICK = ("--time", "8s", "--runs", "5", "--batch", "1", "--no-layers", "--no-advice")
 # Given because the default is slow, and to show that it can be.

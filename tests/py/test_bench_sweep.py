@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 STEADY = "fake:normal,mean=1ms,sd=1%,per_item=0.5ms,memory=1MB,weights=8MB"
 
 
@@ -34,18 +36,30 @@ def result(tare: Path, *arguments: str, model: str = STEADY) -> dict[str, Any]:
 
 
 def test_the_table_and_the_truth(tare: Path) -> None:
-    done = bench(tare, "--batch", "1,4,16", "--runs", "60", "--unit", "pairs", "--time", "20s")
+    done = bench(tare, "--batch", "1,4,16", "--runs", "60", "--unit", "pairs", "--time", "30s", "--no-advice")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert re.search(r"^Batch \| Pairs/Sec \| Latency \(ms\) \| Memory \(MB\)", done.stdout, re.MULTILINE)
-    assert "Memory grows by 1 MB per further sample in the batch" in done.stdout
+    growth = re.search(r"^Memory grows by ([0-9.]+) MB per further sample", done.stdout, re.MULTILINE)
+    assert growth, done.stdout
+    assert float(growth[1]) == pytest.approx(1, rel=0.05)
     assert "System " in done.stdout.split("Batch |")[0]
     assert "Model " in done.stdout.split("Batch |")[0]
 
 
 def test_scripts_can_index_the_json(tare: Path) -> None:
     """What existing scripts take out of such a file, by the names they use."""
-    run = result(tare, "--batch-sizes", "1,4", "--num-pairs", "80", "--validate-accuracy", "--time", "20s")
+    run = result(
+        tare,
+        "--batch-sizes",
+        "1,4",
+        "--num-pairs",
+        "80",
+        "--validate-accuracy",
+        "--no-advice",
+        "--time",
+        "20s",
+    )
     assert run["timestamp"].endswith("Z")
     assert run["system"]["device"] == "cpu"
     assert run["system"]["model"].startswith("fake:")
@@ -55,8 +69,8 @@ def test_scripts_can_index_the_json(tare: Path) -> None:
     for profile in run["batch_profiles"]:
         call_ns = 1e6 + 0.5e6 * profile["batch_size"]
         fastest = run["configurations"][profile["configuration"]]["latency"]["min_ns"]
-        assert 0.98 * call_ns <= fastest <= 1.5 * call_ns  # a busy machine slows every call
-        assert profile["latency_ms_per_pair"] >= 0.98 * call_ns / 1e6 / profile["batch_size"]
+        assert 0.94 * call_ns <= fastest <= 1.5 * call_ns  # a spread of 1 %, a busy machine
+        assert profile["latency_ms_per_pair"] >= 0.97 * call_ns / 1e6 / profile["batch_size"]
         assert profile["throughput_pairs_per_sec"] == pytest.approx(
             1000 / profile["latency_ms_per_pair"], rel=1e-6
         )

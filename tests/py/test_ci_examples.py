@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 LEFT_OUT = ("pip install", "git fetch")
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 RUNS = Path(__file__).parent.parent / "data" / "runs"
 SWEEP = RUNS / "minilm_sweep.json"
 SLOW, FAST = "fake:constant,mean=8ms", "fake:constant,mean=2ms"

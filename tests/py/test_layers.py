@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 
 @pytest.fixture(scope="module")
 def bench(tare: Path, ort: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:

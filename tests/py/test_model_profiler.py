@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 tare = pytest.importorskip("tare", reason="tare is not installed here: bash .ci/run python_tests does it")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -375,8 +377,19 @@ def test_a_torch_module_runs_in_eval_and_inference_mode() -> None:
         tare.ModelProfiler(module, precision="fp16")
 
 
+def test_a_torch_tensor_goes_to_minilm(models: Path, ort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the first input; the mask and the types are made to fit."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    monkeypatch.setenv("TARE_ORT", str(ort))
+    ids = torch.randint(0, 30000, (32, 128))
+    results = tare.ModelProfiler(models / "minilm.onnx").profile(input_data=ids, num_runs=5)
+    assert results["configuration"]["batch_size"] == 32
+    assert 128 in results["configuration"]["dims"].values()
+    assert results["latency"]["mean"] > 0
+
+
 @needs_runtime
-def test_a_torch_tensor_goes_to_the_model_without_a_copy(model: Path) -> None:
+def test_a_torch_tensor_that_learns_goes_too(model: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     x = torch.ones(4, 16, requires_grad=True)
     results = tare.ModelProfiler(model).profile(input_data=x, num_runs=5)

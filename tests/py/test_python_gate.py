@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 tare = pytest.importorskip("tare", reason="tare is not installed in this interpreter")
 
 SWEEP = Path(__file__).parent.parent / "data" / "runs" / "minilm_sweep.json"
@@ -28,7 +30,7 @@ def run_of(factor: float, processes: int, seed: int) -> dict[str, Any]:
     entry["samples"] = []
     for number in range(processes):
         shift = factor * (1 + 0.01 * noise.gauss(0, 1))
-        times = [int(ns * shift) for ns in model["ns"][:20]]
+        times = [int(ns * shift) for ns in model["ns"] * 6]
         entry["samples"].append(dict(copy.deepcopy(model), process=number, ns=times, rounds=[len(times)]))
     run["configurations"] = [entry]
     for key in ("findings", "advice", "thresholds", "batch_profiles", "bottlenecks", "recommendations"):

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timing
+
 pytest.importorskip("tare", reason="tare is not installed here: bash .ci/run python_tests does it")
 
 TRIES = 6
