@@ -9,8 +9,9 @@ static int open_nothing(const char *path, const struct tare_engine_options *opti
     (void)options;
     *ret_engine = NULL;
     return tare_fail(err, TARE_E_UNSUPPORTED, 0,
-                     "this tare was built without the ONNX Runtime header: install libonnxruntime-dev, or "
-                     "unpack it and build with -Dort_include=FOLDER");
+                     "this tare was built without the ONNX Runtime header: install libonnxruntime-dev "
+                     "(Debian 13), or unpack its onnxruntime_c_api.h into a FOLDER, and build again: "
+                     "pip install . -Csetup-args=-Dort_include=FOLDER");
 }
 
 /* Nothing else is ever called: there is no engine to call it on. */

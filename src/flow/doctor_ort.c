@@ -98,7 +98,7 @@ void tare_doctor_check_ort(struct tare_doctor *doctor)
         tare_doctor_add(
             doctor, "onnxruntime", TARE_DOCTOR_DEGRADED,
             tare_arena_printf(arena, "%s, but this tare was built without the ONNX Runtime header", it), why,
-            "meson configure build -Dort_include=FOLDER");
+            "pip install . -Csetup-args=-Dort_include=FOLDER");
     } else if (it) {
         tare_doctor_add(doctor, "onnxruntime", TARE_DOCTOR_OK, it, why, NULL);
     } else {
