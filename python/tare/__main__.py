@@ -14,8 +14,6 @@ if __name__ == "__main__":
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:
         arguments[1:1] = ["--python", sys.executable]  # this one, unless another is named
-    if arguments[:1] in (["bench"], ["profile"]):
-        os.environ["TARE_WORKER_PYTHON"] = (
-            sys.executable
-        )  # each configuration runs in a process like this one
+    else:
+        os.environ["TARE_PYTHON"] = sys.executable  # what the command needs of Python, it takes from this one
     sys.exit(main(["tare", *arguments]))

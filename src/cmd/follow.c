@@ -19,7 +19,7 @@ void tare_follow_begin(struct tare_follow *follow)
 {
     /* The second Ctrl-C finds the system's own handling again. */
     struct sigaction handler = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
-    const char *python = getenv("TARE_WORKER_PYTHON");
+    const char *python = getenv("TARE_PYTHON");
     *follow = (struct tare_follow){.stop = &caught, .terminal = isatty(STDERR_FILENO)};
     if (python && *python) {
         follow->python_argv[0] = python;

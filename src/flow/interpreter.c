@@ -93,12 +93,16 @@ int tare_interpreter_find(const char *named, struct tare_arena *arena,
                           struct tare_interpreter *ret_interpreter, struct tare_error *err)
 {
     struct tare_interpreter found = {0};
+    const char *running = getenv("TARE_PYTHON");
     if (named) {
         found.source = "--python";
         /* A path that does not exist is still what was asked for: starting it says what is wrong. */
         found.path = strchr(named, '/') ? named : on_path(arena, named);
         if (!found.path)
             return tare_fail(err, TARE_E_UNSUPPORTED, ENOENT, "'%s' is not on PATH", named);
+    } else if (running && *running == '/') {
+        found.path = running;
+        found.source = "python -m tare";
     } else if ((found.path = in_environment(arena, "VIRTUAL_ENV"))) {
         found.source = "VIRTUAL_ENV";
     } else if ((found.path = in_environment(arena, "CONDA_PREFIX"))) {

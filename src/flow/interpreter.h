@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which Python runs the user's program: the one that was named, else that of the active environment, else the
+ * Which Python runs the user's program: the one that was named, else the one that runs this command
+ * (`python -m tare` says so in TARE_PYTHON), else that of the active environment, else the
  * one beside this command (unless that is an environment made for the command alone), else the first on PATH.
  * It is asked whether tare is in it, in a process of its own and with a deadline; nothing is started by a
  * shell. Starts a process; call it from one thread.
@@ -13,7 +14,8 @@
 
 struct tare_interpreter {
     const char *path;
-    const char *source;  /* "--python", "VIRTUAL_ENV", "CONDA_PREFIX", "beside tare", "PATH" */
+    const char
+        *source; /* "--python", "python -m tare", "VIRTUAL_ENV", "CONDA_PREFIX", "beside tare", "PATH" */
     const char *version; /* of Python; NULL until asked */
     const char *tare;    /* of the package in it; NULL until asked */
 };

@@ -172,6 +172,10 @@ def test_python_m_tare_is_the_command(prof: Path) -> None:
     refused = run("report", "missing.prof")
     assert refused.returncode == 2
     assert "cannot open 'missing.prof'" in refused.stderr
+    slow, quick = "fake:constant,mean=2ms", "fake:constant,mean=1ms"
+    compared = run("compare", "--engine", "fake", quick, slow, "--blocks", "6", "--time", "20s")
+    assert compared.returncode in (1, 3), compared.stderr  # its processes run this Python, not a `tare`
+    assert "latency" in compared.stdout
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="interpreters from Python begin with 3.14")
