@@ -159,3 +159,30 @@ def test_a_runtime_that_cannot_be_used_is_named_with_the_remedy(built_models: Pa
     if none.returncode != 0:  # a system may have one of its own
         assert "no ONNX Runtime" in refused(none)
         assert "pip install onnxruntime" in refused(none)
+
+
+def test_labels_give_the_accuracy(
+    bench: Bench, built_models: Path, onnx_python: Path, tmp_path: Path
+) -> None:
+    """Of 64 labels, 16 are not what the model says: at every batch a quarter of its answers is wrong."""
+    program = """
+import sys, numpy, onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[1])
+given = session.get_inputs()[0]
+x = numpy.random.default_rng(1).standard_normal((64, given.shape[1]), dtype=numpy.float32)
+scores = session.run(None, {given.name: x})[0]
+labels = scores.argmax(1)
+labels[::4] = (labels[::4] + 1) % scores.shape[1]
+numpy.savez(sys.argv[2], **{given.name: x, "labels": labels})
+"""
+    model, inputs = built_models / "mlp.onnx", tmp_path / "inputs.npz"
+    subprocess.run([onnx_python, "-c", program, model, inputs], check=True, timeout=60)
+    done = bench(model, *QUICK, "--batch", "1,4,24", "--inputs", inputs, "--no-memory", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["configurations"]
+    assert len(found) == 3
+    for entry in found:
+        metric = next(row for row in entry["accuracy"] if row["name"] == "accuracy")
+        assert metric["value"] == 0.75
+        assert metric["lower"] == pytest.approx(0.632, abs=0.001)  # Wilson's, of 48 in 64
+        assert metric["upper"] == pytest.approx(0.840, abs=0.001)
