@@ -20,6 +20,17 @@ static uint32_t turn(uint32_t x, unsigned bits)
     return x >> bits | x << (32 - bits);
 }
 
+/* One round; d and h are the two that change. */
+static inline void take_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                              uint32_t g, uint32_t *h, uint32_t word)
+{
+    uint32_t s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
+    uint32_t s0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
+    uint32_t t1 = *h + s1 + ((e & f) ^ (~e & g)) + word;
+    *d += t1;
+    *h = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
+}
+
 static void take_block(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64], v[8];
@@ -32,15 +43,16 @@ static void take_block(uint32_t state[8], const uint8_t *block)
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
     memcpy(v, state, sizeof v);
-    for (size_t i = 0; i < 64; i++) {
-        uint32_t s1 = turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25);
-        uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t t1 = v[7] + s1 + choice + constants[i] + w[i];
-        uint32_t s0 = turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22);
-        uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + s0 + majority;
+    /* The eight words move up by one each round; here the names move instead, eight rounds at a time. */
+    for (size_t i = 0; i < 64; i += 8) {
+        take_round(v[0], v[1], v[2], &v[3], v[4], v[5], v[6], &v[7], constants[i] + w[i]);
+        take_round(v[7], v[0], v[1], &v[2], v[3], v[4], v[5], &v[6], constants[i + 1] + w[i + 1]);
+        take_round(v[6], v[7], v[0], &v[1], v[2], v[3], v[4], &v[5], constants[i + 2] + w[i + 2]);
+        take_round(v[5], v[6], v[7], &v[0], v[1], v[2], v[3], &v[4], constants[i + 3] + w[i + 3]);
+        take_round(v[4], v[5], v[6], &v[7], v[0], v[1], v[2], &v[3], constants[i + 4] + w[i + 4]);
+        take_round(v[3], v[4], v[5], &v[6], v[7], v[0], v[1], &v[2], constants[i + 5] + w[i + 5]);
+        take_round(v[2], v[3], v[4], &v[5], v[6], v[7], v[0], &v[1], constants[i + 6] + w[i + 6]);
+        take_round(v[1], v[2], v[3], &v[4], v[5], v[6], v[7], &v[0], constants[i + 7] + w[i + 7]);
     }
     for (size_t i = 0; i < 8; i++)
         state[i] += v[i];
