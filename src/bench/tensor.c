@@ -178,22 +178,25 @@ uint16_t tare_bf16_from_float(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/* One element, whatever its type. */
+union element {
+    float f32;
+    double f64;
+    uint8_t u8;
+    int8_t i8;
+    uint16_t u16;
+    int16_t i16;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+};
+
 double tare_tensor_get(const struct tare_tensor *tensor, size_t i)
 {
     size_t size = tare_element_bits(tensor->element) / 8;
     const char *at = (const char *)tensor->data + i * size;
-    union {
-        float f32;
-        double f64;
-        uint8_t u8;
-        int8_t i8;
-        uint16_t u16;
-        int16_t i16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-        uint64_t u64;
-    } value;
+    union element value;
     if (size == 0 || size > sizeof value)
         return NAN;
     memcpy(&value, at, size);
@@ -239,18 +242,7 @@ void tare_tensor_set(const struct tare_tensor *tensor, size_t i, double value)
 {
     size_t size = tare_element_bits(tensor->element) / 8;
     char *at = (char *)tensor->data + i * size;
-    union {
-        float f32;
-        double f64;
-        uint8_t u8;
-        int8_t i8;
-        uint16_t u16;
-        int16_t i16;
-        int32_t i32;
-        uint32_t u32;
-        int64_t i64;
-        uint64_t u64;
-    } out;
+    union element out;
     switch (tensor->element) {
     case TARE_ELEMENT_F32:
         out.f32 = (float)value;

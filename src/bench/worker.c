@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "bench/worker_use.h"
 #include "bench/worker_wire.h"
 
@@ -36,16 +37,6 @@ struct tare_worker {
     char said[2048]; /* the end of what it wrote */
     size_t said_length;
 };
-
-/* exec takes the strings as they are; only its declaration lacks the const. */
-static char *const *words_of(const char *const *argv)
-{
-    union {
-        const char *const *given;
-        char *const *taken;
-    } words = {.given = argv};
-    return words.taken;
-}
 
 /* ---- starting and ending the process ---- */
 
@@ -77,7 +68,7 @@ static int spawn(const char *const *argv, int socket, int words, pid_t *ret_pid)
         (rc = posix_spawnattr_setsigdefault(&attributes, &usual)) == 0 &&
         (rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                                         POSIX_SPAWN_SETSIGDEF)) == 0)
-        rc = posix_spawnp(ret_pid, argv[0], &actions, &attributes, words_of(argv), environ);
+        rc = posix_spawnp(ret_pid, argv[0], &actions, &attributes, tare_words_argv(argv), environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return rc;

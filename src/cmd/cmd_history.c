@@ -2,6 +2,7 @@
 /* tare history: how figures went, run after run, and where they changed. */
 #include <string.h>
 
+#include "base/words.h"
 #include "cmd/cmd.h"
 #include "flow/history.h"
 #include "report/trend_report.h"
@@ -26,23 +27,17 @@ static const struct tare_opt options[] = {
     {.name = NULL},
 };
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
 static int save(const struct tare_trends *trends, const char *path, bool all, struct tare_error *err)
 {
     struct tare_out out;
-    if (!ends_in(path, ".svg") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
+    if (!tare_words_end(path, ".svg") && !tare_words_end(path, ".json") && !tare_words_end(path, ".txt"))
         return tare_fail(err, TARE_E_USAGE, 0,
                          "'%s' does not say which format: end it in .svg, .json or .txt", path);
     if (tare_out_open(&out, path, err))
         return -1;
-    if (ends_in(path, ".svg"))
+    if (tare_words_end(path, ".svg"))
         tare_trends_svg(trends, &out);
-    else if (ends_in(path, ".json"))
+    else if (tare_words_end(path, ".json"))
         tare_trends_json(trends, &out);
     else
         tare_trends_text(trends, all, &out);

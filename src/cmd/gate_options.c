@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/follow.h"
 #include "report/verdict_report.h"
 
@@ -33,18 +34,12 @@ int tare_gate_outputs_check(const struct tare_gate_values *values, struct tare_e
     return 0;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 bool tare_gate_is_model(const struct tare_gate_values *values, const char *path)
 {
     struct stat status;
     if (strcmp(tare_bench_engines[values->bench.engine], "fake") == 0)
         return strncmp(path, "fake:", 5) == 0;
-    if (ends_in(path, ".onnx"))
+    if (tare_words_end(path, ".onnx"))
         return true;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/words.h"
+
 enum { UNIT_MOST = 32 };
 
 int tare_run_create(size_t cap, struct tare_run **ret_run, struct tare_error *err)
@@ -62,24 +64,18 @@ bool tare_run_unit_valid(const char *unit)
     return strspn(unit, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length > tail && strcmp(text + length - tail, end) == 0;
-}
-
 void tare_run_unit_singular(const char *unit, char *out, size_t size)
 {
     static const char *const two[] = {"ches", "shes", "sses", "xes"};
     size_t keep = strlen(unit);
     const char *tail = "";
-    if (ends_in(unit, "ies")) {
+    if (tare_words_end(unit, "ies")) {
         keep -= 3;
         tail = "y";
-    } else if (ends_in(unit, "s") && !ends_in(unit, "ss")) {
+    } else if (tare_words_end(unit, "s") && !tare_words_end(unit, "ss")) {
         keep -= 1;
         for (size_t i = 0; i < sizeof two / sizeof two[0]; i++)
-            if (ends_in(unit, two[i]))
+            if (tare_words_end(unit, two[i]))
                 keep = strlen(unit) - 2;
     }
     snprintf(out, size, "%.*s%s", (int)keep, unit, tail);

@@ -55,6 +55,9 @@ int tare_bench_worker(const struct tare_bench *bench, const struct tare_worker_s
                       struct tare_worker **ret_worker, struct tare_worker_ready *ret_ready,
                       struct tare_error *err);
 
+/** What a spec asks of a model's inputs. */
+struct tare_inputs_ask tare_bench_ask(const struct tare_bench *bench, const struct tare_worker_spec *spec);
+
 /** The inputs of a spec, the caller's among them; NULL where the engine has no model file. */
 int tare_bench_inputs(const struct tare_bench *bench, const struct tare_worker_spec *spec,
                       struct tare_arena *arena, struct tare_tensor **ret_inputs, size_t *ret_count,

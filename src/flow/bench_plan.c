@@ -147,12 +147,7 @@ static int bind_config(struct tare_bench *bench, const struct tare_bench_model *
         return 0;
     }
     struct tare_inputs inputs;
-    struct tare_inputs_ask ask = {.batch = spec->batch,
-                                  .dims = spec->dims,
-                                  .dims_count = spec->dims_count,
-                                  .path = spec->inputs_path,
-                                  .given = bench->plan->given,
-                                  .given_count = bench->plan->given_count};
+    struct tare_inputs_ask ask = tare_bench_ask(bench, spec);
     if (tare_inputs_bind(model->model, &ask, &run->arena, &inputs, err))
         return -1;
     if (tokens && inputs.sequence <= 0)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "core/overhead.h"
 
 /* The largest capture: what its addresses reach. */
@@ -42,20 +43,14 @@ bool tare_captures_recognise(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 static int is_capture(const struct dirent *entry)
 {
-    return ends_with(entry->d_name, ".tarecap");
+    return tare_words_end(entry->d_name, ".tarecap");
 }
 
 static int is_refusal(const struct dirent *entry)
 {
-    return ends_with(entry->d_name, ".refused");
+    return tare_words_end(entry->d_name, ".refused");
 }
 
 /* Does the process still have this capture mapped? A pid alone may be another process by now, or another

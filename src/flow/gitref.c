@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/words.h"
 
 /* Run git with its output in a file, and its input from one (or from nowhere). */
 static int git(const char *const *argv, const char *input, const char *output, struct tare_error *err)
@@ -26,7 +27,7 @@ static int git(const char *const *argv, const char *input, const char *output, s
         dup2(in, STDIN_FILENO);
         dup2(out, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
-        execvp("git", (char *const *)(uintptr_t)argv);
+        execvp("git", tare_words_argv(argv));
         _exit(127);
     }
     while (waitpid(child, &status, 0) < 0)

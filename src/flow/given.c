@@ -12,16 +12,21 @@
 enum { USUAL_RUNS = 100 };
 #define WARM_NS INT64_C(2000000000)
 
+struct tare_inputs_ask tare_bench_ask(const struct tare_bench *bench, const struct tare_worker_spec *spec)
+{
+    return (struct tare_inputs_ask){.batch = spec->batch,
+                                    .dims = spec->dims,
+                                    .dims_count = spec->dims_count,
+                                    .path = spec->inputs_path,
+                                    .given = bench->plan->given,
+                                    .given_count = bench->plan->given_count};
+}
+
 int tare_bench_inputs(const struct tare_bench *bench, const struct tare_worker_spec *spec,
                       struct tare_arena *arena, struct tare_tensor **ret_inputs, size_t *ret_count,
                       struct tare_error *err)
 {
-    struct tare_inputs_ask ask = {.batch = spec->batch,
-                                  .dims = spec->dims,
-                                  .dims_count = spec->dims_count,
-                                  .path = spec->inputs_path,
-                                  .given = bench->plan->given,
-                                  .given_count = bench->plan->given_count};
+    struct tare_inputs_ask ask = tare_bench_ask(bench, spec);
     struct tare_model *model = NULL;
     struct tare_inputs inputs;
     if (tare_model_open(spec->model_path, &model, err))

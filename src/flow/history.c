@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/in.h"
+#include "base/words.h"
 #include "core/run.h"
 #include "flow/result.h"
 #include "judge/changes.h"
@@ -113,9 +114,7 @@ static int take(struct history *history, const char *file, const struct tare_run
 
 static bool looks_like_run(const char *name)
 {
-    size_t length = strlen(name);
-    return (length > 5 && strcmp(name + length - 5, ".json") == 0) ||
-           (length > 8 && strcmp(name + length - 8, ".json.gz") == 0);
+    return tare_words_end(name, ".json") || tare_words_end(name, ".json.gz");
 }
 
 static int read_file(struct history *history, const char *folder, const char *name, struct tare_error *err)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/words.h"
 
 /* What we answer to while waiting. Everything else does to us what it always does. */
 static const int watched[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,  SIGUSR2,
@@ -22,16 +23,6 @@ struct waiting {
     int status;
     bool ended;
 };
-
-/* exec takes the strings as they are; only its declaration lacks the const. */
-static char *const *words_of(const char *const *argv)
-{
-    union {
-        const char *const *given;
-        char *const *taken;
-    } words = {.given = argv};
-    return words.taken;
-}
 
 /* "NAME=value" sets, "NAME" unsets. */
 static void set_environment(const char *const *environment)
@@ -56,7 +47,7 @@ static void become(const struct tare_launch *launch, const sigset_t *mask, const
     sigaction(SIGCHLD, child, NULL);
     set_environment(launch->environment);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execv(launch->path, words_of(launch->argv));
+    execv(launch->path, tare_words_argv(launch->argv));
     int why = errno;
     ssize_t written = write(told, &why, sizeof why);
     _exit(written == sizeof why ? 127 : 126);

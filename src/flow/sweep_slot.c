@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/stats.h"
+#include "flow/inplace.h"
 #include "flow/sweep_part.h"
 
 #define PARK_NS INT64_C(300000000)
@@ -179,34 +180,10 @@ int tare_sweep_start(struct tare_sweep *sweep, size_t config, int64_t warm_ns, s
     return add_process(sweep, config, &ready, start, err);
 }
 
-static void add_known(struct tare_run_int *total, int64_t more)
-{
-    if (more >= 0)
-        *total = tare_run_int((total->known ? total->value : 0) + more);
-}
-
 static void add_use(struct tare_sweep *sweep, size_t config, const struct tare_worker_use *use)
 {
     struct tare_sweep_slot *slot = &sweep->slots[config];
-    struct tare_run_resources *total = &sweep->bench->run->configs[config].resources;
-    add_known(&total->wall_ns, use->wall_ns);
-    add_known(&total->cpu_user_ns, use->cpu_user_ns);
-    add_known(&total->cpu_system_ns, use->cpu_system_ns);
-    add_known(&total->switches_voluntary, use->switches_voluntary);
-    add_known(&total->switches_involuntary, use->switches_involuntary);
-    add_known(&total->steal_ns, use->steal_ns);
-    add_known(&total->throttled_ns, use->throttled_ns);
-    add_known(&total->throttled_periods, use->throttled_periods);
-    add_known(&total->faults_minor, use->faults_minor);
-    add_known(&total->faults_major, use->faults_major);
-    add_known(&total->disk_read_bytes, use->disk_read);
-    add_known(&total->disk_write_bytes, use->disk_write);
-    add_known(&total->net_receive_bytes, use->net_receive);
-    add_known(&total->net_send_bytes, use->net_send);
-    if (total->wall_ns.known && total->wall_ns.value > 0 && total->cpu_user_ns.known &&
-        total->cpu_system_ns.known)
-        total->cpu_use = tare_run_real((double)(total->cpu_user_ns.value + total->cpu_system_ns.value) /
-                                       (double)total->wall_ns.value);
+    tare_run_resources_add(&sweep->bench->run->configs[config].resources, use);
     size_t cores = use->cores < sizeof slot->core_ns / sizeof *slot->core_ns
                        ? use->cores
                        : sizeof slot->core_ns / sizeof *slot->core_ns;
