@@ -31,7 +31,6 @@ static int bench_run(const struct tare_cmd_call *call, struct tare_error *err)
     struct tare_threshold *thresholds;
     struct tare_result result = {0};
     struct tare_view view = {.column = NULL};
-    struct tare_format format;
     int caught = 0;
     if (tare_bench_plan_make(&values->bench, call->operands[0], call->arena, &plan, err) ||
         tare_threshold_values_read(&values->limits, call->arena, &thresholds, &plan.thresholds_count, err))
@@ -48,13 +47,8 @@ static int bench_run(const struct tare_cmd_call *call, struct tare_error *err)
         if (rc == 0)
             fprintf(stderr, "tare bench: wrote %s\n", values->outputs.items[i]);
     }
-    format = tare_result_text(&result);
-    if (rc == 0 && values->bench.json)
-        rc = tare_result_format(&result, "json", NULL, &format, err);
     if (rc == 0)
-        tare_result_write(&result, &format, &view, call->out);
-    if (rc == 0)
-        rc = caught ? 128 + caught : tare_threshold_status(&values->limits, call, result.run);
+        rc = tare_threshold_tell(&values->limits, call, &result, values->bench.json, caught, err);
     tare_result_finish(&result);
     return rc;
 }

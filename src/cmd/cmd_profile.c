@@ -103,7 +103,6 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
     struct tare_bench_plan plan;
     struct tare_threshold *thresholds;
     struct tare_result result = {0};
-    struct tare_view view = {.column = NULL};
     int caught = 0;
     if (!values->model && call->operand_count == 0)
         return tare_fail(err, TARE_E_USAGE, 0, "needs --model-path FILE");
@@ -122,13 +121,8 @@ static int profile_run(const struct tare_cmd_call *call, struct tare_error *err)
     if (tare_bench_follow(&plan, &result.run, &caught, err))
         return caught ? 128 + caught : -1;
     int rc = save(call, &result, folder, err);
-    struct tare_format format = tare_result_text(&result);
-    if (rc == 0 && values->bench.json)
-        rc = tare_result_format(&result, "json", NULL, &format, err);
     if (rc == 0)
-        tare_result_write(&result, &format, &view, call->out);
-    if (rc == 0)
-        rc = caught ? 128 + caught : tare_threshold_status(&values->limits, call, result.run);
+        rc = tare_threshold_tell(&values->limits, call, &result, values->bench.json, caught, err);
     tare_result_finish(&result);
     return rc;
 }

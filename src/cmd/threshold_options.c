@@ -71,3 +71,14 @@ int tare_threshold_status(const struct tare_threshold_values *values, const stru
         return TARE_EXIT_OK;
     }
 }
+
+int tare_threshold_tell(const struct tare_threshold_values *values, const struct tare_cmd_call *call,
+                        const struct tare_result *result, bool json, int caught, struct tare_error *err)
+{
+    struct tare_view view = {.column = NULL};
+    struct tare_format format = tare_result_text(result);
+    if (json && tare_result_format(result, "json", NULL, &format, err))
+        return -1;
+    tare_result_write(result, &format, &view, call->out);
+    return caught ? 128 + caught : tare_threshold_status(values, call, result->run);
+}

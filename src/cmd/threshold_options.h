@@ -6,7 +6,10 @@
 #ifndef TARE_CMD_THRESHOLD_OPTIONS_H
 #define TARE_CMD_THRESHOLD_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "cmd/cmd.h"
+#include "flow/result.h"
 #include "judge/threshold.h"
 
 struct tare_threshold_values {
@@ -42,5 +45,10 @@ int tare_threshold_undecided(const struct tare_threshold_values *values, const s
 /** The exit status of a run that was judged. */
 int tare_threshold_status(const struct tare_threshold_values *values, const struct tare_cmd_call *call,
                           const struct tare_run *run);
+
+/** The end of a command that measured: print the result, as JSON if asked, and give the exit status; caught
+ * is the signal that ended it early, or 0. */
+int tare_threshold_tell(const struct tare_threshold_values *values, const struct tare_cmd_call *call,
+                        const struct tare_result *result, bool json, int caught, struct tare_error *err);
 
 #endif
