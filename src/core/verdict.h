@@ -24,6 +24,13 @@ enum tare_verdict_kind {
     TARE_VERDICT_FAILED, /* of a threshold */
 };
 
+/* One process of a comparison. */
+struct tare_verdict_process {
+    double cost;           /* what is compared: of a latency the median of its calls */
+    double calls;          /* how many; 0 where a process has no single calls */
+    double mean, variance; /* of its calls; the latter NaN for a single one */
+};
+
 struct tare_verdict {
     enum tare_verdict_kind kind;
     const char *configuration;     /* all keys: "batch=32 seq=128 threads=2"; "" for the whole */
@@ -36,9 +43,9 @@ struct tare_verdict {
     double p;                      /* NaN where there is no test */
     double detectable;             /* NaN where it makes no sense */
     size_t processes_a, processes_b;
-    const double *costs_a, *costs_b; /* of single processes, in the unit, as they ran; NULL if not kept */
-    bool exact;                      /* the same in every run: compared as it is */
-    const char *note;                /* what would settle it, or what to know; may be NULL */
+    const struct tare_verdict_process *runs_a, *runs_b; /* in the unit, as they ran; NULL if not kept */
+    bool exact;                                         /* the same in every run: compared as it is */
+    const char *note; /* what would settle it, or what to know; may be NULL */
 };
 
 struct tare_verdicts {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/versus.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -12,16 +12,28 @@ struct fight {
     const struct tare_versus *versus;
     struct tare_verdicts *verdicts;
     size_t most, blocks;
-    double *logs;  /* metrics times most: log ratios of blocks */
-    double *a, *b; /* metrics times 2 * most: costs of single processes */
-    double *costs; /* of one block: 4 times metrics */
+    double *logs;                       /* metrics times most: log ratios of blocks */
+    struct tare_verdict_process *a, *b; /* metrics times 2 * most */
+    struct tare_verdict_process *four;  /* of one block: 4 times metrics */
     struct tare_gate_result *results;
-    int64_t deadline_ns, block_ns;
+    int64_t block_ns;
 };
 
 static bool stopped(const struct fight *fight)
 {
-    return fight->versus->stop && *fight->versus->stop;
+    const volatile sig_atomic_t *stop = fight->versus->options->stop;
+    return stop && *stop;
+}
+
+static void progress(const struct fight *fight)
+{
+    const struct tare_versus_options *options = fight->versus->options;
+    char text[64];
+    int64_t left = fight->versus->end_ns - tare_clock_ns();
+    if (!options->progress)
+        return;
+    snprintf(text, sizeof text, "block %zu of at most %zu", fight->blocks + 1, fight->most);
+    options->progress(options->data, text, left > 0 ? left : 0);
 }
 
 static int block(struct fight *fight, struct tare_error *err)
@@ -32,16 +44,16 @@ static int block(struct fight *fight, struct tare_error *err)
     /* Every other block begins with B: being first must not be an advantage of one side. */
     bool turned = fight->blocks % 2 == 1;
     for (size_t i = 0; i < 4; i++) {
-        if (versus->progress)
-            versus->progress(versus->data, fight->blocks, fight->most);
-        if (versus->process(versus->data, is_b[i] != turned, fight->costs + i * metrics, err))
+        progress(fight);
+        if (versus->process(versus->data, is_b[i] != turned, fight->four + i * metrics, err))
             return -1;
     }
     for (size_t m = 0; m < metrics; m++) {
-        double first[] = {fight->costs[m], fight->costs[3 * metrics + m]};
-        double second[] = {fight->costs[metrics + m], fight->costs[2 * metrics + m]};
-        const double *a = turned ? second : first, *b = turned ? first : second;
-        fight->logs[m * fight->most + fight->blocks] = tare_gate_block(a[0], b[0], b[1], a[1]);
+        struct tare_verdict_process first[] = {fight->four[m], fight->four[3 * metrics + m]};
+        struct tare_verdict_process second[] = {fight->four[metrics + m], fight->four[2 * metrics + m]};
+        const struct tare_verdict_process *a = turned ? second : first, *b = turned ? first : second;
+        fight->logs[m * fight->most + fight->blocks] =
+            tare_gate_block(a[0].cost, b[0].cost, b[1].cost, a[1].cost);
         memcpy(fight->a + 2 * (m * fight->most + fight->blocks), a, sizeof first);
         memcpy(fight->b + 2 * (m * fight->most + fight->blocks), b, sizeof first);
     }
@@ -57,10 +69,10 @@ static int look(struct fight *fight, bool *ret_settled, struct tare_error *err)
     int rc = -1;
     tare_arena_init(&scratch, 0);
     for (size_t m = 0; m < versus->metrics_count; m++)
-        if (tare_gate_blocks(fight->logs + m * fight->most, fight->blocks, &versus->rule, &scratch,
+        if (tare_gate_blocks(fight->logs + m * fight->most, fight->blocks, &versus->options->rule, &scratch,
                              &fight->results[m], err))
             goto out;
-    if (tare_gate_holm(fight->results, versus->metrics_count, &versus->rule, &scratch, err))
+    if (tare_gate_holm(fight->results, versus->metrics_count, &versus->options->rule, &scratch, err))
         goto out;
     *ret_settled = true;
     for (size_t m = 0; m < versus->metrics_count; m++)
@@ -80,11 +92,16 @@ static bool is_look(size_t blocks)
 }
 
 /* The median of a side's processes, with bounds. */
-static int side(const double *costs, size_t count, double scale, struct tare_arena *arena,
+static int side(const struct tare_verdict_process *runs, size_t count, double scale, struct tare_arena *arena,
                 struct tare_run_estimate *ret_estimate, struct tare_error *err)
 {
     struct tare_bootstrap options = {.seed = 1};
     struct tare_interval interval;
+    double *costs = tare_arena_array(arena, count, sizeof *costs);
+    if (!costs)
+        return tare_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        costs[i] = runs[i].cost;
     if (tare_stats_bootstrap(costs, count, tare_stats_median, &options, arena, &interval, err))
         return -1;
     *ret_estimate = (struct tare_run_estimate){.value = tare_run_real(interval.estimate / scale),
@@ -94,18 +111,22 @@ static int side(const double *costs, size_t count, double scale, struct tare_are
 }
 
 /* Every process, for those who want to judge by another rule. NULL when memory ran out. */
-static const double *keep(const double *costs, size_t count, double scale, struct tare_arena *arena)
+static const struct tare_verdict_process *keep(const struct tare_verdict_process *runs, size_t count,
+                                               double scale, struct tare_arena *arena)
 {
-    double *kept = tare_arena_array(arena, count, sizeof *kept);
+    struct tare_verdict_process *kept = tare_arena_array(arena, count, sizeof *kept);
     for (size_t i = 0; kept && i < count; i++)
-        kept[i] = costs[i] / scale;
+        kept[i] = (struct tare_verdict_process){.cost = runs[i].cost / scale,
+                                                .calls = runs[i].calls,
+                                                .mean = runs[i].mean / scale,
+                                                .variance = runs[i].variance / (scale * scale)};
     return kept;
 }
 
 static int tell(struct fight *fight, struct tare_error *err)
 {
     const struct tare_versus *versus = fight->versus;
-    double threshold = versus->rule.threshold > 0 ? versus->rule.threshold : 0.05;
+    double threshold = versus->options->rule.threshold > 0 ? versus->options->rule.threshold : 0.05;
     for (size_t m = 0; m < versus->metrics_count; m++) {
         const struct tare_versus_metric *metric = &versus->metrics[m];
         struct tare_arena *arena = fight->verdicts->arena;
@@ -118,8 +139,8 @@ static int tell(struct fight *fight, struct tare_error *err)
         if (side(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena, &row->a, err) ||
             side(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena, &row->b, err))
             return -1;
-        row->costs_a = keep(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
-        row->costs_b = keep(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
+        row->runs_a = keep(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
+        row->runs_b = keep(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
         tare_compare_fill(row, &fight->results[m], threshold, arena);
         if (row->kind == TARE_VERDICT_INCONCLUSIVE && fight->blocks < tare_gate_looks[0])
             row->note = tare_arena_printf(
@@ -134,7 +155,7 @@ static int fight_all(struct fight *fight, struct tare_error *err)
     bool settled = false;
     while (fight->blocks < fight->most && !settled) {
         int64_t before = tare_clock_ns();
-        if (fight->blocks >= 2 && (stopped(fight) || before + fight->block_ns > fight->deadline_ns))
+        if (fight->blocks >= 2 && (stopped(fight) || before + fight->block_ns > fight->versus->end_ns))
             break;
         if (block(fight, err)) {
             if (!stopped(fight) || fight->blocks < 2)
@@ -155,15 +176,14 @@ int tare_versus_run(const struct tare_versus *versus, struct tare_verdicts *verd
     struct fight fight = {.versus = versus, .verdicts = verdicts};
     struct tare_arena arena;
     size_t metrics = versus->metrics_count;
-    fight.most = versus->blocks ? versus->blocks : tare_gate_looks[TARE_GATE_LOOKS - 1];
+    fight.most = versus->options->blocks ? versus->options->blocks : tare_gate_looks[TARE_GATE_LOOKS - 1];
     if (fight.most < 2)
         fight.most = 2;
-    fight.deadline_ns = tare_clock_ns() + versus->time_ns;
     tare_arena_init(&arena, 0);
     fight.logs = tare_arena_array(&arena, metrics * fight.most, sizeof *fight.logs);
     fight.a = tare_arena_array(&arena, 2 * metrics * fight.most, sizeof *fight.a);
     fight.b = tare_arena_array(&arena, 2 * metrics * fight.most, sizeof *fight.b);
-    fight.costs = tare_arena_array(&arena, 4 * metrics, sizeof *fight.costs);
+    fight.four = tare_arena_array(&arena, 4 * metrics, sizeof *fight.four);
     fight.results = tare_arena_array(&arena, metrics, sizeof *fight.results);
     int rc = tare_arena_check(&arena, err);
     if (rc == 0)

@@ -18,6 +18,18 @@
 #include "flow/bench.h"
 #include "judge/gate.h"
 
+/* How two things are compared by running them. */
+struct tare_versus_options {
+    struct tare_gate_rule rule;
+    int64_t time_ns; /* for all of it */
+    size_t blocks;   /* at most; 0: as the gate looks */
+    void *data;      /* for progress */
+    /** May be NULL. Told before each process. */
+    void (*progress)(void *data, const char *text, int64_t left_ns);
+    const volatile sig_atomic_t *stop; /* may be NULL */
+    const char *const *worker_argv;
+};
+
 /* One figure that every process gives: a cost, smaller is better. */
 struct tare_versus_metric {
     const char *configuration, *metric, *unit;
@@ -28,30 +40,15 @@ struct tare_versus {
     const struct tare_versus_metric *metrics;
     size_t metrics_count;
     void *data;
-    /** Run one process of a side (false: A) and fill in its costs, all above 0. */
-    int (*process)(void *data, bool b, double *ret_costs, struct tare_error *err);
-    /** May be NULL. Told before each process. */
-    void (*progress)(void *data, size_t block, size_t most);
-    const volatile sig_atomic_t *stop; /* may be NULL */
-    int64_t time_ns;                   /* for all of it */
-    size_t blocks;                     /* at most; 0: as the gate looks */
-    struct tare_gate_rule rule;
+    /** Run one process of a side (false: A) and fill in its metrics, all costs above 0. */
+    int (*process)(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err);
+    const struct tare_versus_options *options;
+    int64_t end_ns; /* no block begins that would end later */
 };
 
 /** Do it; rows are appended to the verdicts. Interrupted or out of time it judges the blocks there are, of
  * which there must be two. */
 int tare_versus_run(const struct tare_versus *versus, struct tare_verdicts *verdicts, struct tare_error *err);
-
-/* How two things are compared by running them. */
-struct tare_versus_options {
-    struct tare_gate_rule rule;
-    int64_t time_ns;
-    size_t blocks;
-    void *data; /* for progress */
-    void (*progress)(void *data, const char *text, int64_t left_ns);
-    const volatile sig_atomic_t *stop;
-    const char *const *worker_argv;
-};
 
 /** Two models under one plan; model_path of the plan is not used. */
 int tare_versus_models(const char *a, const char *b, const struct tare_bench_plan *plan,

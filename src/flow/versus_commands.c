@@ -22,8 +22,6 @@ enum { METRICS = sizeof metrics / sizeof metrics[0] };
 
 struct commands {
     const char *command[2];
-    const struct tare_versus_options *options;
-    int64_t end_ns;
 };
 
 static void begin(const char *command)
@@ -45,7 +43,7 @@ static double cpu_ns(const struct rusage *use)
            1e3 * (double)(use->ru_utime.tv_usec + use->ru_stime.tv_usec);
 }
 
-static int process(void *data, bool b, double *ret_costs, struct tare_error *err)
+static int process(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err)
 {
     const struct commands *commands = data;
     const char *command = commands->command[b];
@@ -60,7 +58,7 @@ static int process(void *data, bool b, double *ret_costs, struct tare_error *err
     while (wait4(child, &status, 0, &use) < 0)
         if (errno != EINTR)
             return tare_fail(err, TARE_E_IO, errno, "cannot wait for '%.80s'", command);
-    ret_costs[0] = (double)(tare_clock_ns() - start);
+    double time_ns = (double)(tare_clock_ns() - start);
     if (WIFSIGNALED(status))
         return tare_fail(err, TARE_E_INPUT, 0, "'%.80s' was ended by signal %d (%s)", command,
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -69,39 +67,27 @@ static int process(void *data, bool b, double *ret_costs, struct tare_error *err
                          "'%.80s' ended with status %d: run it by itself to see what is wrong", command,
                          WEXITSTATUS(status));
     /* The kernel counts processor time in ticks: a command of less than one has used some all the same. */
-    ret_costs[1] = cpu_ns(&use) > 0 ? cpu_ns(&use) : 1e3;
-    ret_costs[2] = 1024.0 * (double)(use.ru_maxrss > 0 ? use.ru_maxrss : 1);
+    double cpu = cpu_ns(&use) > 0 ? cpu_ns(&use) : 1e3;
+    ret_runs[0] = (struct tare_verdict_process){.cost = time_ns};
+    ret_runs[1] = (struct tare_verdict_process){.cost = cpu};
+    ret_runs[2] =
+        (struct tare_verdict_process){.cost = 1024.0 * (double)(use.ru_maxrss > 0 ? use.ru_maxrss : 1)};
     return 0;
-}
-
-static void progress(void *data, size_t block, size_t most)
-{
-    const struct commands *commands = data;
-    char text[64];
-    int64_t left = commands->end_ns - tare_clock_ns();
-    if (!commands->options->progress)
-        return;
-    snprintf(text, sizeof text, "block %zu of at most %zu", block + 1, most);
-    commands->options->progress(commands->options->data, text, left > 0 ? left : 0);
 }
 
 int tare_versus_commands(const char *a, const char *b, const struct tare_versus_options *options,
                          struct tare_arena *arena, struct tare_verdicts *ret_verdicts, struct tare_error *err)
 {
-    struct commands commands = {
-        .command = {a, b}, .options = options, .end_ns = tare_clock_ns() + options->time_ns};
+    struct commands commands = {.command = {a, b}};
     struct tare_versus versus = {
         .metrics = metrics,
         .metrics_count = METRICS,
         .data = &commands,
         .process = process,
-        .progress = progress,
-        .stop = options->stop,
-        .time_ns = options->time_ns,
-        .blocks = options->blocks,
-        .rule = options->rule,
+        .options = options,
+        .end_ns = tare_clock_ns() + options->time_ns,
     };
-    double warm[METRICS];
+    struct tare_verdict_process warm[METRICS];
     *ret_verdicts = (struct tare_verdicts){
         .arena = arena, .a = a, .b = b, .comparable = true, .threshold = options->rule.threshold};
     /* Once each, so that neither pays alone for what is read from disk for the first time. */

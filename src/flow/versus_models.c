@@ -25,7 +25,8 @@ struct models {
 };
 
 /* Median of one process, and what it holds at its end. */
-static int measure(const struct tare_bench *bench, size_t config, double *ret_costs, struct tare_error *err)
+static int measure(const struct tare_bench *bench, size_t config, struct tare_verdict_process *ret_runs,
+                   struct tare_error *err)
 {
     struct tare_harness_limits limits = {
         .min_samples = SAMPLES_LEAST, .max_samples = SAMPLES_MOST, .budget_ns = RUN_NS};
@@ -52,8 +53,11 @@ static int measure(const struct tare_bench *bench, size_t config, double *ret_co
         values[i] = (double)ns[i] / (double)warmup.calls_per_sample;
     if (tare_stats_sorted(values, count, &scratch, &sorted, err))
         goto out;
-    ret_costs[LATENCY] = fmax(tare_stats_median(sorted, count), 1);
-    ret_costs[MEMORY] = resident > 0 ? (double)resident : 1;
+    ret_runs[LATENCY] = (struct tare_verdict_process){.cost = fmax(tare_stats_median(sorted, count), 1),
+                                                      .calls = (double)count,
+                                                      .mean = tare_stats_mean(sorted, count),
+                                                      .variance = tare_stats_variance(sorted, count)};
+    ret_runs[MEMORY] = (struct tare_verdict_process){.cost = resident > 0 ? (double)resident : 1};
     rc = 0;
 out:
     tare_worker_close(worker);
@@ -61,25 +65,14 @@ out:
     return rc;
 }
 
-static int process(void *data, bool b, double *ret_costs, struct tare_error *err)
+static int process(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err)
 {
     struct models *models = data;
     const struct tare_bench *bench = &models->bench[b];
     for (size_t i = 0; i < bench->specs_count; i++)
-        if (measure(bench, i, ret_costs + METRICS * i, err))
+        if (measure(bench, i, ret_runs + METRICS * i, err))
             return -1;
     return 0;
-}
-
-static void progress(void *data, size_t block, size_t most)
-{
-    const struct models *models = data;
-    char text[64];
-    int64_t left = models->end_ns - tare_clock_ns();
-    if (!models->options->progress)
-        return;
-    snprintf(text, sizeof text, "block %zu of at most %zu", block + 1, most);
-    models->options->progress(models->options->data, text, left > 0 ? left : 0);
 }
 
 static const struct tare_versus_metric *list_metrics(const struct tare_bench *bench, struct tare_arena *arena)
@@ -111,17 +104,13 @@ static int check_alike(const struct models *models, struct tare_arena *arena, st
 static int compare(struct models *models, struct tare_arena *arena, struct tare_verdicts *verdicts,
                    struct tare_error *err)
 {
-    const struct tare_versus_options *options = models->options;
     struct tare_versus versus = {
         .metrics = list_metrics(&models->bench[0], arena),
         .metrics_count = METRICS * models->bench[0].specs_count,
         .data = models,
         .process = process,
-        .progress = progress,
-        .stop = options->stop,
-        .time_ns = models->end_ns - tare_clock_ns(),
-        .blocks = options->blocks,
-        .rule = options->rule,
+        .options = models->options,
+        .end_ns = models->end_ns,
     };
     if (!versus.metrics)
         return tare_fail_memory(err);
@@ -143,6 +132,7 @@ int tare_versus_models(const char *a, const char *b, const struct tare_bench_pla
     int opened = 0, rc = -1;
     plans[0].model_path = a;
     plans[1].model_path = b;
+    plans[0].time_ns = plans[1].time_ns = options->time_ns;
     *ret_verdicts = (struct tare_verdicts){
         .arena = arena, .a = a, .b = b, .comparable = true, .threshold = options->rule.threshold};
     for (; opened < 2; opened++)

@@ -25,14 +25,33 @@ static void put_known(struct tare_json *json, const char *key, double value)
         tare_json_put_real(json, key, value);
 }
 
-static void put_costs(struct tare_json *json, const char *key, const double *costs, size_t count)
+static void put_costs(struct tare_json *json, const char *key, const struct tare_verdict_process *runs,
+                      size_t count)
 {
-    if (!costs)
+    if (!runs)
         return;
     tare_json_key(json, key);
     tare_json_row(json);
     for (size_t i = 0; i < count; i++)
-        tare_json_real(json, costs[i]);
+        tare_json_real(json, runs[i].cost);
+    tare_json_end(json);
+}
+
+/* Count, mean and standard deviation: all that a test on pooled calls would need. */
+static void put_calls(struct tare_json *json, const char *key, const struct tare_verdict_process *runs,
+                      size_t count)
+{
+    if (!runs || count == 0 || !(runs[0].calls > 0))
+        return;
+    tare_json_key(json, key);
+    tare_json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        tare_json_record(json);
+        tare_json_put_real(json, "count", runs[i].calls);
+        tare_json_put_real(json, "mean", runs[i].mean);
+        put_known(json, "sd", sqrt(runs[i].variance));
+        tare_json_end(json);
+    }
     tare_json_end(json);
 }
 
@@ -53,8 +72,10 @@ static void put_row(struct tare_json *json, const struct tare_verdict *row)
         tare_json_put_bool(json, "exact", row->exact);
         tare_json_put_uint(json, "processes_base", row->processes_a);
         tare_json_put_uint(json, "processes_new", row->processes_b);
-        put_costs(json, "costs_base", row->costs_a, row->processes_a);
-        put_costs(json, "costs_new", row->costs_b, row->processes_b);
+        put_costs(json, "costs_base", row->runs_a, row->processes_a);
+        put_costs(json, "costs_new", row->runs_b, row->processes_b);
+        put_calls(json, "calls_base", row->runs_a, row->processes_a);
+        put_calls(json, "calls_new", row->runs_b, row->processes_b);
     }
     put_known(json, "cost_ratio", row->ratio);
     put_known(json, "cost_ratio_lower", row->low);
