@@ -243,17 +243,22 @@ enum tare_run_verdict tare_threshold_worst(const struct tare_run *run)
     return worst;
 }
 
-/* What would settle it. */
-static const char *advice(const struct tare_run_threshold *row, struct tare_arena *arena)
+/* What would settle it. What Python measured has a number of runs, and no time. */
+static const char *advice(const struct tare_run_threshold *row, const struct tare_run *run,
+                          struct tare_arena *arena)
 {
+    bool timed = run->procedure.time_limit_ns.known;
     if (row->status != TARE_RUN_INCONCLUSIVE)
         return NULL;
     if (!row->achieved.value.known)
         return "not measured";
     if (row->achieved.more_samples.known && row->achieved.more_samples.value > 0)
-        return tare_arena_printf(arena, "%lld more samples are needed: raise --time",
-                                 (long long)row->achieved.more_samples.value);
-    return "the bounds lie on both sides of the target: a longer run (--time) narrows them";
+        return tare_arena_printf(arena, "%lld more samples are needed: raise %s",
+                                 (long long)row->achieved.more_samples.value,
+                                 timed ? "--time" : "runs= (num_runs= of a profiler)");
+    return tare_arena_printf(arena,
+                             "the bounds lie on both sides of the target: a longer run (%s) narrows them",
+                             timed ? "--time" : "runs=, num_runs= of a profiler");
 }
 
 int tare_threshold_verdicts(const struct tare_run *run, struct tare_verdicts *verdicts,
@@ -280,7 +285,7 @@ int tare_threshold_verdicts(const struct tare_run *run, struct tare_verdicts *ve
         row->b.extra = NULL;
         if (from->ratio.known && from->ratio.value > 0)
             row->ratio = 1 / from->ratio.value;
-        row->note = advice(from, verdicts->arena);
+        row->note = advice(from, run, verdicts->arena);
         if (from->configuration.known && (size_t)from->configuration.value < run->configs_count)
             row->configuration = tare_compare_name(&run->configs[from->configuration.value], verdicts->arena);
     }

@@ -177,6 +177,8 @@ def test_what_cannot_be_told_is_a_warning(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stdout
     assert "latency.p99 inconclusive" in ran.stdout
+    assert "raise runs=" in ran.stdout
+    assert "--time" not in ran.stdout
     assert "nothing to compare it with" in ran.stdout  # the file knows no such test
     assert "test_gate.py:2: Inconclusive" in ran.stdout
 
