@@ -75,6 +75,19 @@ def processes(run: dict[str, Any], count: int) -> None:
         ]
 
 
+def junit(path: Path) -> list[Any]:
+    """The cases of a file, as a reader of such files sees them; its counts must be those of the cases."""
+    reader = pytest.importorskip("junitparser", reason="reads JUnit files: pip install junitparser")
+    cases = []
+    for suite in reader.JUnitXml.fromfile(str(path)):
+        found = list(suite)
+        assert suite.tests == len(found)
+        assert suite.failures == sum(case.is_failure for case in found)
+        assert suite.skipped == sum(case.is_skipped for case in found)
+        cases += found
+    return cases
+
+
 def test_thresholds_pass_fail_and_undecided(call: Call) -> None:
     good = call("check", SWEEP, "--threshold", "latency:1s", "throughput:100texts/s", "params:25M")
     assert good.returncode == 0, good.stdout + good.stderr
@@ -178,16 +191,19 @@ def test_baselines_from_files(call: Call, tmp_path: Path) -> None:
     red = call("check", slow, "--baseline", base, "-o", tmp_path / "v.xml", "-o", tmp_path / "v.md")
     assert red.returncode == 1, red.stdout
     assert "REGRESSED" in red.stdout.splitlines()[5]
-    cases = ET.parse(tmp_path / "v.xml").getroot().findall(".//testcase")
-    failed = [case for case in cases if case.find("failure") is not None]
-    assert len(failed) == 1
-    assert failed[0].get("name") == "latency"
+    suite = junit(tmp_path / "v.xml")
+    failed = [case for case in suite if case.is_failure]
+    assert [case.name for case in failed] == ["latency"]
+    assert failed[0].result[0].type == "regressed"
+    assert "1.3" in failed[0].result[0].message
     assert "### tare: 1 regressed" in (tmp_path / "v.md").read_text()
     # Six processes a side: only a change beyond the allowance may be called.
     few = variant(lambda run: scale(run, 1.15), tmp_path / "few.json")
-    unsure = call("compare", SWEEP, few)
+    unsure = call("compare", SWEEP, few, "-o", tmp_path / "few.xml")
     assert unsure.returncode == 3
     assert "24 %" in unsure.stdout
+    skipped = [case for case in junit(tmp_path / "few.xml") if case.is_skipped]
+    assert "latency" in {case.name for case in skipped}
 
 
 def test_another_machine_is_not_judged(call: Call, tmp_path: Path) -> None:
