@@ -515,16 +515,24 @@ bool calibrate_waiting_now(struct calibrate_waiting *ret_now)
     text[length] = '\0';
     char *rest;
     ret_now->ran_ns = (double)strtoull(text, &rest, 10);
-    ret_now->waited_ns = (double)strtoull(rest, NULL, 10);
+    ret_now->waited_ns = (double)strtoull(rest, &rest, 10);
+    ret_now->turns = (double)strtoull(rest, NULL, 10);
     return true;
 }
 
-double calibrate_waiting_since(const struct calibrate_waiting *then)
+struct calibrate_waiting calibrate_waiting_since(const struct calibrate_waiting *then)
 {
     struct calibrate_waiting now;
     if (!calibrate_waiting_now(&now) || now.ran_ns <= then->ran_ns || now.waited_ns < then->waited_ns)
-        return 1;
-    return 1 + (now.waited_ns - then->waited_ns) / (now.ran_ns - then->ran_ns);
+        return (struct calibrate_waiting){0};
+    return (struct calibrate_waiting){.ran_ns = now.ran_ns - then->ran_ns,
+                                      .waited_ns = now.waited_ns - then->waited_ns,
+                                      .turns = now.turns - then->turns};
+}
+
+double calibrate_waiting_factor(const struct calibrate_waiting *since)
+{
+    return since->ran_ns > 0 ? 1 + since->waited_ns / since->ran_ns : 1;
 }
 
 int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_calibration *ret_calibration)
@@ -551,7 +559,8 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
         }
         derive_scale(c, &result);
         /* A machine that lets us wait now may do so later; how often is known only at the end. */
-        result.scale_error = fmin(5, result.scale_error + calibrate_waiting_since(&begin) - 1);
+        struct calibrate_waiting since = calibrate_waiting_since(&begin);
+        result.scale_error = fmin(5, result.scale_error + calibrate_waiting_factor(&since) - 1);
         result.probe_ns = median(c->probes, c->rounds) * 1e9 / clock->frequency_hz;
         for (int i = 0; i < TARE_COSTS; i++) {
             result.costs[i].inner *= result.probe_ns;

@@ -23,12 +23,16 @@ int calibrate_run(const struct tare_clock *clock, bool c_functions, struct tare_
 /* How long this thread ran, and how long it was ready but had to wait for a processor. */
 struct calibrate_waiting {
     double ran_ns, waited_ns;
+    double turns; /* how often it was let run */
 };
 
 /** Ask the kernel; false where it does not say. */
 bool calibrate_waiting_now(struct calibrate_waiting *ret_now);
 
-/** How much longer everything took since then, because of waiting; 1: no longer. */
-double calibrate_waiting_since(const struct calibrate_waiting *then);
+/** What came since then; all 0 where it is not known. */
+struct calibrate_waiting calibrate_waiting_since(const struct calibrate_waiting *then);
+
+/** How much longer everything took because of waiting; 1: no longer. */
+double calibrate_waiting_factor(const struct calibrate_waiting *since);
 
 #endif

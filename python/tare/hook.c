@@ -30,6 +30,7 @@ static struct {
     struct calibrate_waiting waiting; /* when recording began */
     bool calibrated[2];               /* with and without C functions: it is done once per process */
     struct tare_calibration calibrations[2];
+    double waited_before; /* how much longer it took because of waiting */
 } hook;
 
 struct tare_session hook_session = TARE_SESSION_INIT;
@@ -240,10 +241,12 @@ static void forked(void)
 /* What the whole run waited for a processor, if it gets as far as saying so. */
 static void keep_waiting(void)
 {
-    char waiting[32];
+    char waiting[96];
     if (!hook_session.recorder || hook.calibrating)
         return;
-    snprintf(waiting, sizeof waiting, "%.0f", 1000 * calibrate_waiting_since(&hook.waiting));
+    struct calibrate_waiting since = calibrate_waiting_since(&hook.waiting);
+    snprintf(waiting, sizeof waiting, "%.0f %.0f %.0f", 1000 * calibrate_waiting_factor(&since), since.turns,
+             since.waited_ns / 1000);
     tare_recorder_meta(hook_session.recorder, "waiting", waiting);
 }
 
@@ -275,8 +278,12 @@ static int calibrate(const struct tare_recorder *real, bool c_functions)
     hook.calibrator = pthread_self();
     hook.calibrating = true;
     session_begin(scratch);
+    struct calibrate_waiting begin = {0}, since;
+    calibrate_waiting_now(&begin);
     int rc = calibrate_run(options.clock, c_functions, &hook.calibrations[c_functions]);
     hook.calibrated[c_functions] = rc == 0;
+    since = calibrate_waiting_since(&begin);
+    hook.waited_before = calibrate_waiting_factor(&since);
     session_end();
     hook.calibrating = false;
     hook.unmatched = hook.skipped = 0;
@@ -294,6 +301,9 @@ static void keep_calibration(struct tare_recorder *recorder, bool c_functions)
     tare_buf_init(&buf, 8192);
     tare_calibration_write(&hook.calibrations[c_functions], &buf);
     tare_recorder_meta(recorder, "calibration", buf.data);
+    tare_buf_clear(&buf);
+    tare_buf_printf(&buf, "%.0f", 1000 * hook.waited_before);
+    tare_recorder_meta(recorder, "waiting before", buf.data);
     tare_buf_finish(&buf);
 }
 

@@ -74,6 +74,8 @@ struct tare_capture_header {
     uint64_t lost_calls;      /* calls that left no trace: their time is their caller's */
     uint64_t probe_ticks;     /* of all probes: work that is always the same, timed now and then */
     uint64_t probes;
+    uint64_t probe_squares; /* of their ticks */
+    uint64_t probe_steps;   /* squares of the differences between one and the next */
 };
 
 /* A kind of frame that only captures have: a counter. Its node stands under the context that counted; calls
@@ -136,7 +138,10 @@ struct tare_capture_info {
     uint32_t open_calls; /* closed by the reader at the end of the capture */
     uint64_t truncated_calls;
     uint64_t lost_calls;
-    double probe_ns; /* what a probe took on average; 0: there were none */
+    double probes;
+    double probe_ns;       /* what a probe took on average; 0: there were none */
+    double probe_variance; /* in square nanoseconds, as the next */
+    double probe_step;     /* the mean square of the difference between one and the next */
     char version[32];
 };
 

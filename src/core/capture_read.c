@@ -481,6 +481,18 @@ static int read_all(struct reading *r, struct tare_capture_info *info, struct ta
     return tare_profile_check(profile, err);
 }
 
+static void read_probes(const struct tare_capture_header *header, struct tare_capture_info *info)
+{
+    double count = (double)header->probes, ns = header->ns_per_tick;
+    if (header->probes == 0)
+        return;
+    info->probes = count;
+    info->probe_ns = (double)header->probe_ticks / count * ns;
+    info->probe_variance =
+        fmax(0, (double)header->probe_squares / count * ns * ns - info->probe_ns * info->probe_ns);
+    info->probe_step = count > 1 ? (double)header->probe_steps / (count - 1) * ns * ns : 0;
+}
+
 int tare_capture_read(const void *data, size_t size, const char *name, uint64_t death_ticks,
                       struct tare_profile *profile, struct tare_capture_info *ret_info,
                       struct tare_error *err)
@@ -507,8 +519,7 @@ int tare_capture_read(const void *data, size_t size, const char *name, uint64_t 
     info.open_calls = r.open_calls;
     info.truncated_calls = r.header.truncated_calls;
     info.lost_calls = r.header.lost_calls;
-    info.probe_ns =
-        r.header.probes ? (double)r.header.probe_ticks / (double)r.header.probes * r.header.ns_per_tick : 0;
+    read_probes(&r.header, &info);
     memcpy(info.version, r.header.version, sizeof info.version);
     *ret_info = info;
     return 0;

@@ -7,8 +7,7 @@
 
 #include "core/capture.h"
 
-#define KEY     "calibration"
-#define WAITING "waiting"
+#define KEY "calibration"
 
 static const char *const names[TARE_COSTS] = {
     [TARE_COST_NONE] = "none",
@@ -114,9 +113,10 @@ static void scale(struct tare_calibration *c, double by)
     }
 }
 
-/* The program had to wait for a processor, and what recording cost waited with it. */
-static void scale_waiting(struct tare_calibration *c, double by)
+void tare_calibration_wait(struct tare_calibration *c, double by)
 {
+    if (by < 1)
+        return;
     scale(c, by);
     /* It waits now and then, not a little all the time: the parts of a short run get unequal shares of it. */
     c->scale_error = TARE_OVERHEAD_DOUBT + (by - 1) / 4;
@@ -125,16 +125,11 @@ static void scale_waiting(struct tare_calibration *c, double by)
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration)
 {
     bool found = false;
-    double waiting = 0;
     for (uint32_t i = 0; i < tare_profile_comments(profile); i++) {
         const char *text = tare_profile_text(profile, tare_profile_comment_at(profile, i));
         if (strncmp(text, KEY ": ", strlen(KEY ": ")) == 0)
             found = tare_calibration_read(text + strlen(KEY ": "), ret_calibration);
-        else if (strncmp(text, WAITING ": ", strlen(WAITING ": ")) == 0)
-            waiting = (double)strtoll(text + strlen(WAITING ": "), NULL, 10) / 1000;
     }
-    if (found && waiting >= 1 && waiting < 1000)
-        scale_waiting(ret_calibration, waiting);
     return found;
 }
 
@@ -326,13 +321,23 @@ static double percent(double part, double whole)
 static void describe(const struct tare_overhead *overhead, struct tare_buf *buf)
 {
     double left = overhead->recorded_ns - overhead->taken_ns;
+    double error_ns = hypot(overhead->error_ns, tare_noise_speed_doubt(&overhead->noise) * left);
+    double share_ns =
+        hypot(TARE_OVERHEAD_SHARE_DOUBT * overhead->taken_ns, tare_noise_share_doubt_ns(&overhead->noise));
     tare_buf_printf(
         buf,
         "recording took about %.3f s, %.0f %% of the run, and is taken off; the %.3f s left are right to "
         "about %.0f %%, shares of it to about %.0f points",
         overhead->taken_ns / 1e9, percent(overhead->taken_ns, overhead->recorded_ns), left / 1e9,
-        ceil(percent(overhead->error_ns, left)),
-        fmin(100, ceil(percent(TARE_OVERHEAD_SHARE_DOUBT * fabs(overhead->taken_ns), left))));
+        ceil(percent(error_ns, left)), fmin(100, ceil(percent(share_ns, left))));
+}
+
+static double recorded_ns(const struct tare_profile *profile, uint32_t wall)
+{
+    double sum = 0;
+    for (uint32_t node = 1; node < tare_profile_nodes(profile); node++)
+        sum += (double)tare_profile_values(profile, node)[wall];
+    return sum;
 }
 
 int tare_overhead_correct(struct tare_profile *profile, const struct tare_capture_info *info,
@@ -344,8 +349,10 @@ int tare_overhead_correct(struct tare_profile *profile, const struct tare_captur
         *ret_overhead = (struct tare_overhead){.uncalibrated = 1};
         return 0;
     }
-    tare_calibration_adapt(&calibration, info->probe_ns);
     uint32_t frames = tare_profile_frames(profile), wall = tare_profile_find_column(profile, "wall");
+    struct tare_noise noise;
+    tare_calibration_adapt(&calibration, info->probe_ns);
+    tare_calibration_wait(&calibration, tare_noise_find(profile, info, recorded_ns(profile, wall), &noise));
     double *errors = calloc((size_t)frames * 2 + 1, sizeof *errors);
     if (!errors)
         return tare_fail_memory(err);
@@ -358,6 +365,7 @@ int tare_overhead_correct(struct tare_profile *profile, const struct tare_captur
     free(errors);
     if (rc < 0)
         return -1;
+    overhead.noise = noise;
     struct tare_buf buf;
     tare_buf_init(&buf, 640);
     tare_buf_add_text(&buf, "correction: ");
@@ -375,6 +383,7 @@ void tare_overhead_add(struct tare_overhead *sum, const struct tare_overhead *ot
     sum->moved_ns += other->moved_ns;
     sum->error_ns += other->error_ns;
     sum->uncalibrated += other->uncalibrated;
+    tare_noise_add(&sum->noise, &other->noise);
     tare_overhead_add_doubts(sum, other);
 }
 

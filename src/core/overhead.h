@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "core/noise.h"
 #include "core/profile.h"
 
 struct tare_capture_info;
@@ -84,8 +85,9 @@ struct tare_overhead_doubt {
 struct tare_overhead {
     double recorded_ns; /* all own times as recorded */
     double taken_ns;
-    double moved_ns;       /* of it: more than a function had, so taken from its caller instead */
-    double error_ns;       /* of what is left, in all */
+    double moved_ns; /* of it: more than a function had, so taken from its caller instead */
+    double error_ns; /* of what is left, in all, as far as it comes from the costs */
+    struct tare_noise noise;
     unsigned uncalibrated; /* captures without a calibration, left as they were recorded */
     unsigned doubts;
     struct tare_overhead_doubt doubtful[TARE_OVERHEAD_DOUBTS]; /* those with most time first */
@@ -102,8 +104,11 @@ bool tare_calibration_read(const char *text, struct tare_calibration *ret_calibr
 /** The same costs on a processor that is so fast that a probe takes that long. 0: not known, no change. */
 void tare_calibration_adapt(struct tare_calibration *calibration, double probe_ns);
 
-/** The calibration that a capture brought along, in a comment of its profile; false if it has none. Another
- * comment may say how much longer everything took because the thread had to wait for a processor. */
+/** The same costs in a program that had to wait for a processor, so that all took that much longer: what
+ * recording cost waited with it. Below 1: not known, no change. */
+void tare_calibration_wait(struct tare_calibration *calibration, double longer);
+
+/** The calibration that a capture brought along, in a comment of its profile; false if it has none. */
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration);
 
 /**

@@ -41,6 +41,7 @@ struct tare_recorder_thread {
 
     uint64_t *slots; /* high half tag, low half node; 0 empty */
     uint64_t slot_mask;
+    uint64_t probe_last; /* what the latest probe took; 0: there was none */
     struct tare_recorder *recorder;
     struct chunk_list nodes, stack;
     uint32_t truncated; /* the node for calls without room */

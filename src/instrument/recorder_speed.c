@@ -27,6 +27,11 @@ uint64_t recorder_probe(struct tare_recorder_thread *thread, uint64_t now)
     if (took < LONGEST * recorder->probe_best) {
         __atomic_fetch_add(&recorder->header->probe_ticks, took, __ATOMIC_RELAXED);
         __atomic_fetch_add(&recorder->header->probes, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&recorder->header->probe_squares, took * took, __ATOMIC_RELAXED);
+        uint64_t last = thread->probe_last ? thread->probe_last : took;
+        uint64_t step = took > last ? took - last : last - took;
+        __atomic_fetch_add(&recorder->header->probe_steps, step * step, __ATOMIC_RELAXED);
+        thread->probe_last = took;
     }
     uint64_t after = tare_clock_now(thread->clock);
     thread->probe_at = after + (uint64_t)(thread->clock->frequency_hz / REST_PER_SECOND);
