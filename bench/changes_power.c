@@ -76,6 +76,32 @@ static void try(size_t count, size_t step, double noise, double slope, struct co
     tare_arena_finish(&arena);
 }
 
+/* No step, but noise that is 1 and 4 % in turn, for 10 to 49 points each. */
+static int try_uneven(void)
+{
+    enum { COUNT = 1000 };
+    static double values[COUNT];
+    struct tare_arena arena;
+    struct tare_error err;
+    struct tare_change *changes;
+    size_t n, left = 0;
+    double noise = 0.01;
+    for (size_t i = 0; i < COUNT; i++, left--) {
+        if (left == 0) {
+            left = 10 + tare_random_below(&random_numbers, 40);
+            noise = noise > 0.02 ? 0.01 : 0.04;
+        }
+        values[i] = 100 * (1 + noise * tare_random_normal(&random_numbers));
+    }
+    tare_arena_init(&arena, 0);
+    if (tare_changes_find(values, COUNT, NULL, &arena, &changes, &n, &err)) {
+        fprintf(stderr, "%s\n", err.msg);
+        exit(1);
+    }
+    tare_arena_finish(&arena);
+    return (int)n;
+}
+
 int main(int argc, char **argv)
 {
     tare_random_init(&random_numbers, 11);
@@ -99,13 +125,17 @@ int main(int argc, char **argv)
         printf("%4.0f %%  %5.1f %%  %5.1f %%      %d\n", noises[i] * 100, 100.0 * counts.found / counts.steps,
                100.0 * counts.near / counts.steps, counts.false_points);
     }
-    printf("\nno step, 1,000 points, %d series each\nnoise   false points per 1,000   drifts\n", rounds);
+    printf("\nno step, 1,000 points, %d series each\nnoise   false points per 1,000   drifts\n", rounds / 5);
     for (size_t i = 0; i < 4; i++) {
         struct counts counts = {0, 0, 0, 0, 0};
         for (int r = 0; r < rounds / 5; r++)
             try(1000, 0, noises[i], 0, &counts);
         printf("%4.0f %%  %.3f   %d\n", noises[i] * 100, counts.false_points / (rounds / 5.0), counts.drifts);
     }
+    int uneven = 0;
+    for (int r = 0; r < rounds / 5; r++)
+        uneven += try_uneven();
+    printf("1 and 4 %% in turn  %.3f\n", uneven / (rounds / 5.0));
     printf("\ndrift of 0.2 %% a point, 60 points\nnoise   called drift   steps called\n");
     for (size_t i = 0; i < 4; i++) {
         struct counts counts = {0, 0, 0, 0, 0};

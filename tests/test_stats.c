@@ -404,6 +404,27 @@ static void ks_and_welch_known(void)
     tare_arena_finish(&arena);
 }
 
+static void welch_moderated(void)
+{
+    struct tare_error err;
+    struct tare_test test, plain;
+    CHECK_INT(tare_stats_welch(x7, 7, y8, 8, &plain, &err), 0);
+    CHECK_INT(tare_stats_welch_moderated(x7, 7, y8, 8, 0, &test, &err), 0);
+    CHECK_REAL(test.p, plain.p, 0);
+    /* By hand with numpy: the variances mixed, then Welch's formula and scipy.stats.t. */
+    CHECK_INT(tare_stats_welch_moderated(x7, 7, y8, 8, 4, &test, &err), 0);
+    CHECK_REAL(test.statistic, -4.192194864840003, 1e-13);
+    CHECK_REAL(test.freedom, 13, 0);
+    CHECK_REAL(test.p, 0.0010547938577680218, 1e-12);
+    CHECK_INT(tare_stats_welch_moderated(x7, 3, y8, 8, 4, &test, &err), 0);
+    CHECK_REAL(test.statistic, -3.5879382445035035, 1e-13);
+    CHECK_REAL(test.p, 0.005857622022192082, 1e-12);
+    /* Much of it is Student's test: scipy.stats.ttest_ind(x7, y8). */
+    CHECK_INT(tare_stats_welch_moderated(x7, 7, y8, 8, 1e12, &test, &err), 0);
+    CHECK_REAL(test.statistic, -4.1753772086408025, 1e-9);
+    CHECK_REAL(test.p, 0.0010884047849654044, 1e-9);
+}
+
 static void welch_without_variation(void)
 {
     const double ones[] = {1, 1, 1}, twos[] = {2, 2};
@@ -559,6 +580,7 @@ int main(void)
     RUN(large_samples_say_approximate);
     RUN(signed_rank_known);
     RUN(ks_and_welch_known);
+    RUN(welch_moderated);
     RUN(welch_without_variation);
     RUN(holm_by_hand);
     RUN(random_numbers_are_the_published_ones);

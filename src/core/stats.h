@@ -188,6 +188,14 @@ int tare_stats_ks(const double *x, size_t x_count, const double *y, size_t y_cou
 int tare_stats_welch(const double *x, size_t x_count, const double *y, size_t y_count,
                      struct tare_test *ret_test, struct tare_error *err);
 
+/**
+ * The same with moderated variances: each side's is mixed with that of both, which counts as if it came from
+ * `prior` degrees of freedom more. 0 is Welch's test, infinity would be Student's. A short side then need not
+ * tell its variance all alone, and one that differs much still does.
+ */
+int tare_stats_welch_moderated(const double *x, size_t x_count, const double *y, size_t y_count, double prior,
+                               struct tare_test *ret_test, struct tare_error *err);
+
 /** Holm's adjustment of count p values for having looked at all of them; adjusted has room for count. */
 int tare_stats_holm(const double *p, size_t count, struct tare_arena *scratch, double *ret_adjusted,
                     struct tare_error *err);

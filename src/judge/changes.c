@@ -16,13 +16,23 @@ struct finder {
     struct tare_error *err;
 };
 
-static double welch_p(const struct finder *finder, size_t from, size_t at, size_t to)
+/* What the noise of the whole counts against that of one side, in points: the machine is the same on both,
+ * and ten points of a new level know its noise badly. */
+static const double prior = 4;
+
+static double moderated_p(const struct finder *finder, size_t from, size_t at, size_t to, double weight)
 {
     struct tare_test test;
     struct tare_error ignored;
-    if (tare_stats_welch(finder->values + from, at - from, finder->values + at, to - at, &test, &ignored))
+    if (tare_stats_welch_moderated(finder->values + from, at - from, finder->values + at, to - at, weight,
+                                   &test, &ignored))
         return 1;
     return test.p;
+}
+
+static double welch_p(const struct finder *finder, size_t from, size_t at, size_t to)
+{
+    return moderated_p(finder, from, at, to, prior);
 }
 
 static double mean(const struct finder *finder, size_t from, size_t to)
@@ -78,7 +88,8 @@ static void propose(struct finder *finder, bool *weak, size_t from, size_t to)
     if (to - from < 2 * finder->rule.after)
         return;
     size_t at = best_split(finder, from, to);
-    if (at == 0 || welch_p(finder, from, at, to) >= 10 * finder->rule.p)
+    /* A side may hold several levels yet: it has no noise that could be shared. */
+    if (at == 0 || moderated_p(finder, from, at, to, 0) >= 10 * finder->rule.p)
         return;
     weak[at] = true;
     propose(finder, weak, from, at);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Change points: where a series of figures, one a run, took another level, and where it drifts instead.
- * Candidates come from E-divisive splits in windows; Welch's test and a least size merge what does not hold;
- * a rank test must see the same place. No random numbers: the same series gives the same answer. Figures are
- * above 0. Pure functions.
+ * Candidates come from E-divisive splits in windows; Welch's test, its variances moderated, and a least size
+ * merge what does not hold; a rank test must see the same place. No random numbers: the same series gives the
+ * same answer. Figures are above 0. Pure functions.
  */
 #ifndef TARE_JUDGE_CHANGES_H
 #define TARE_JUDGE_CHANGES_H
