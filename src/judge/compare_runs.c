@@ -12,6 +12,9 @@ static const double ms = 1e6, mb = 1e6;
 /* Less than this, of too few processes, is not judged at all. */
 static const double moment_ns = 200e6;
 
+/* A machine is busy when others take the processor more often than this in a second. */
+static const double taken_per_sec = 50;
+
 /* A configuration has at most 64 dimensions and labels; a longer name is cut. */
 enum { NAME_MOST = 4096 };
 
@@ -71,13 +74,15 @@ static const char *advice(const struct tare_gate_result *result, double threshol
 {
     if (result->verdict != TARE_GATE_INCONCLUSIVE)
         return NULL;
-    if (result->allowance)
+    if (result->allowance > 0)
         return tare_arena_printf(
             arena,
-            "%zu and %zu processes: fewer than %d tell nothing of how processes differ, so only "
+            "%zu and %zu processes: fewer than %d tell nothing of how processes differ%s, so only "
             "a change of more than %.0f %% is called; measure with --processes %d, or let "
             "tare run both",
-            result->a, result->b, TARE_GATE_PROCESSES, 100 * TARE_GATE_ALLOWANCE, TARE_GATE_PROCESSES);
+            result->a, result->b, TARE_GATE_PROCESSES,
+            result->allowance > TARE_GATE_ALLOWANCE ? ", and others wanted the processor" : "",
+            100 * result->allowance, TARE_GATE_PROCESSES);
     return tare_arena_printf(arena,
                              "a true change of %.1f %% would be called in 4 of 5 such comparisons; more "
                              "processes, or a quieter machine, see less than that%s",
@@ -152,6 +157,15 @@ static double measured(const struct tare_run_config *config)
     return sum;
 }
 
+/* How often a second others took its processor. */
+static double taken(const struct tare_run_config *config)
+{
+    const struct tare_run_resources *use = &config->resources;
+    if (!use->switches_involuntary.known || !use->wall_ns.known || use->wall_ns.value <= 0)
+        return 0;
+    return 1e9 * (double)use->switches_involuntary.value / (double)use->wall_ns.value;
+}
+
 static int compare_times(struct comparison *comparison, const struct tare_run_config *a,
                          const struct tare_run_config *b, const char *name)
 {
@@ -163,11 +177,14 @@ static int compare_times(struct comparison *comparison, const struct tare_run_co
         return -1;
     if (count_a == 0 || count_b == 0)
         return 0;
-    if (tare_gate_sides(values_a, count_a, values_b, count_b, &comparison->rule, comparison->arena, result,
+    struct tare_gate_rule rule = comparison->rule;
+    if (fmax(taken(a), taken(b)) > taken_per_sec)
+        rule.allowance = TARE_GATE_ALLOWANCE_BUSY;
+    if (tare_gate_sides(values_a, count_a, values_b, count_b, &rule, comparison->arena, result,
                         comparison->err))
         return -1;
     /* A moment on a busy machine can be off by more than the allowance. */
-    if (result->allowance && fmin(measured(a), measured(b)) < moment_ns)
+    if (result->allowance > 0 && fmin(measured(a), measured(b)) < moment_ns)
         result->verdict = TARE_GATE_INCONCLUSIVE;
     struct tare_verdict *row = tare_compare_add(comparison->verdicts);
     if (!row)

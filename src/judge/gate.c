@@ -15,11 +15,13 @@ static const uint64_t seed = 20;
 
 static struct tare_gate_rule filled(const struct tare_gate_rule *rule)
 {
-    struct tare_gate_rule made = rule ? *rule : (struct tare_gate_rule){0, 0};
+    struct tare_gate_rule made = rule ? *rule : (struct tare_gate_rule){0, 0, 0};
     if (made.threshold <= 0)
         made.threshold = 0.05;
     if (made.p <= 0)
         made.p = 0.01;
+    if (made.allowance <= 0)
+        made.allowance = TARE_GATE_ALLOWANCE;
     return made;
 }
 
@@ -162,19 +164,19 @@ static int to_logs(const double *values, size_t count, struct tare_arena *scratc
 }
 
 /* One or two processes have no spread of their own: their ratio is all there is. */
-static int few(const double *a, size_t a_count, const double *b, size_t b_count, struct tare_arena *scratch,
-               struct tare_gate_result *made, struct tare_error *err)
+static int few(const double *a, size_t a_count, const double *b, size_t b_count, double allowance,
+               struct tare_arena *scratch, struct tare_gate_result *made, struct tare_error *err)
 {
     const double *sorted_a, *sorted_b;
     if (tare_stats_sorted(a, a_count, scratch, &sorted_a, err) ||
         tare_stats_sorted(b, b_count, scratch, &sorted_b, err))
         return -1;
     made->ratio = exp(tare_stats_median(sorted_b, b_count) - tare_stats_median(sorted_a, a_count));
-    made->low = made->ratio / (1 + TARE_GATE_ALLOWANCE);
-    made->high = made->ratio * (1 + TARE_GATE_ALLOWANCE);
+    made->low = made->ratio / (1 + allowance);
+    made->high = made->ratio * (1 + allowance);
     made->p = NAN;
-    made->detectable = TARE_GATE_ALLOWANCE;
-    made->allowance = true;
+    made->detectable = allowance;
+    made->allowance = allowance;
     made->verdict = made->low > 1    ? TARE_GATE_REGRESSED
                     : made->high < 1 ? TARE_GATE_IMPROVED
                                      : TARE_GATE_INCONCLUSIVE;
@@ -196,7 +198,7 @@ int tare_gate_sides(const double *a, size_t a_count, const double *b, size_t b_c
     if (to_logs(a, a_count, scratch, &log_a, err) || to_logs(b, b_count, scratch, &log_b, err))
         return -1;
     if (a_count < TARE_GATE_PROCESSES || b_count < TARE_GATE_PROCESSES) {
-        if (few(log_a, a_count, log_b, b_count, scratch, &made, err))
+        if (few(log_a, a_count, log_b, b_count, use.allowance, scratch, &made, err))
             return -1;
         if (made.ratio < 1 + use.threshold && made.verdict == TARE_GATE_REGRESSED)
             made.verdict = TARE_GATE_INCONCLUSIVE;

@@ -27,6 +27,7 @@ enum tare_gate_verdict {
 struct tare_gate_rule {
     double threshold; /* 0.05: five per cent */
     double p;         /* 0.01 */
+    double allowance; /* TARE_GATE_ALLOWANCE */
 };
 
 struct tare_gate_result {
@@ -37,7 +38,7 @@ struct tare_gate_result {
     size_t a, b;       /* processes on each side */
     size_t blocks;     /* ABBA blocks; 0 when the two sides were measured apart */
     bool exact;        /* the figures are the same in every run: compared as they are */
-    bool allowance;    /* too few processes: called only beyond TARE_GATE_ALLOWANCE */
+    double allowance;  /* too few processes: called only beyond this; else 0 */
 };
 
 /* Fewer processes than this on a side tell nothing of how processes differ. */
@@ -46,6 +47,9 @@ enum { TARE_GATE_PROCESSES = 10 };
 /* So a difference must pass what processes of one program have been seen to differ by: 4 standard deviations
  * of 6 %, the most that was met. */
 #define TARE_GATE_ALLOWANCE 0.24
+
+/* Where others wanted the processor meanwhile, up to 64 % was met. */
+#define TARE_GATE_ALLOWANCE_BUSY 1.0
 
 /* How many ABBA blocks are looked at: at the first where something can be said, it is said. */
 enum { TARE_GATE_LOOKS = 3 };

@@ -206,6 +206,22 @@ def test_baselines_from_files(call: Call, tmp_path: Path) -> None:
     assert "latency" in {case.name for case in skipped}
 
 
+@pytest.mark.parametrize(("taken", "factor", "status"), [(10, 1.5, 1), (100, 1.5, 3), (100, 2.5, 1)])
+def test_few_processes_on_a_busy_machine(
+    call: Call, tmp_path: Path, taken: int, factor: float, status: int
+) -> None:
+    def used(run: dict[str, Any], factor: float) -> None:
+        for entry in run["configurations"]:
+            entry["resources"] = {"wall_ns": 10**9, "switches_involuntary": taken}
+        scale(run, factor, config=3)
+
+    base = variant(lambda run: used(run, 1), tmp_path / "base.json")
+    new = variant(lambda run: used(run, factor), tmp_path / "new.json")
+    verdict = call("compare", base, new)
+    assert verdict.returncode == status, verdict.stdout
+    assert ("others wanted the processor" in verdict.stdout) == (taken == 100)
+
+
 def test_another_machine_is_not_judged(call: Call, tmp_path: Path) -> None:
     def elsewhere(run: dict[str, Any]) -> None:
         scale(run, 2)
