@@ -141,12 +141,14 @@ static void the_time_of_probes_is_nobodys(void)
     uint32_t outer = frame_new(recorder, "outer"), inner = frame_new(recorder, "inner");
     struct tare_recorder_thread *thread = tare_recorder_thread_begin(recorder, 7, "MainThread");
     probed_ns = 0;
+    CHECK_TEXT(tare_recorder_outermost(thread), "");
     int64_t begin = tare_clock_ns();
     tare_recorder_enter(thread, outer, &outer, false);
     for (int i = 0; i < 6; i++) {
         spin(3000000);
         if (!tare_recorder_enter_known(thread, &inner, false))
             tare_recorder_enter(thread, inner, &inner, false);
+        CHECK_TEXT(tare_recorder_outermost(thread), "outer");
         CHECK(tare_recorder_leave_known(thread, &inner, false));
     }
     CHECK(!tare_recorder_leave_known(thread, &inner, false));
@@ -159,6 +161,7 @@ static void the_time_of_probes_is_nobodys(void)
         /* One at least at the beginning, and one later. */
         CHECK(probed_ns > 2 * 1300000);
         CHECK(info.probe_ns >= 1000000);
+        CHECK(info.probes >= 2 && info.probe_variance >= 0 && info.probe_step >= 0);
         CHECK_INT(sum_of(profile, "inner", "calls"), 6);
         CHECK(sum_of(profile, NULL, "wall") <= took - probed_ns + 100000);
         tare_profile_destroy(profile);

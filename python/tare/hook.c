@@ -191,7 +191,8 @@ static void thread_over(void *memory)
 }
 
 /* A function of that name is called for the first time. A script begins with its module; -m hands over to a
- * runner, whose search for the module counts if it finds one. */
+ * runner, whose search for the module counts if it finds one. Modules that come when the runner has given up
+ * are those that Python needs to say so. */
 void hook_code_met(const char *name)
 {
     struct tare_recorder_thread *thread = hook.starting && hook_mine ? hook_mine->thread : NULL;
@@ -201,7 +202,9 @@ void hook_code_met(const char *name)
         tare_recorder_thread_restart(thread);
         hook.starting = RUNNER;
     }
-    if (hook.starting == RUNNER && strcmp(name, "<module>") == 0) {
+    const char *outermost = tare_recorder_outermost(thread);
+    if (hook.starting == RUNNER && strcmp(name, "<module>") == 0 &&
+        (!*outermost || strcmp(outermost, HOOK_RUNNER) == 0)) {
         hook.starting = BEGUN;
         tare_recorder_starting(hook_session.recorder, false);
     }

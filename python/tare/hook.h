@@ -168,6 +168,9 @@ void hook_events_here(bool needed);
 void hook_describe(struct tare_recorder *recorder, const char *folder);
 void hook_describe_fork(struct tare_recorder *recorder);
 
+/* What -m hands over to: a function of runpy. */
+#define HOOK_RUNNER "_run_module_as_main"
+
 /** Is the function of that name, which is just being called, where the interpreter hands over to the program?
  */
 bool hook_program_begins(const char *name);

@@ -74,7 +74,7 @@ void hook_describe_fork(struct tare_recorder *recorder)
 
 bool hook_program_begins(const char *name)
 {
-    if (strcmp(name, "_run_module_as_main") == 0)
+    if (strcmp(name, HOOK_RUNNER) == 0)
         return true;
     if (strcmp(name, "<module>") != 0)
         return false;

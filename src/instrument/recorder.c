@@ -190,14 +190,9 @@ bool tare_recorder_leave_key(struct tare_recorder_thread *thread, const void *ke
 static uint32_t calls_above(const struct tare_recorder_thread *thread, uint32_t frame)
 {
     uint32_t depth = thread->record->depth;
-    for (uint32_t above = 0; above < SEARCH_CALLS && above < depth; above++) {
-        uint32_t number = depth - above;
-        const struct tare_capture_chunk *chunk =
-            at_address(thread->base, thread->segments[number / TARE_RECORDER_CALLS_PER_CHUNK]);
-        const struct tare_capture_call *calls = (const struct tare_capture_call *)(const void *)(chunk + 1);
-        if (node_at(thread, calls[number % TARE_RECORDER_CALLS_PER_CHUNK].node)->frame == frame)
+    for (uint32_t above = 0; above < SEARCH_CALLS && above < depth; above++)
+        if (recorder_open(thread, depth - above)->frame == frame)
             return above;
-    }
     return TARE_NONE;
 }
 
@@ -255,6 +250,16 @@ void tare_recorder_count(struct tare_recorder_thread *thread, uint32_t counter, 
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread)
 {
     return thread->record->depth + thread->lost_depth;
+}
+
+const char *tare_recorder_outermost(const struct tare_recorder_thread *thread)
+{
+    if (thread->record->depth == 0)
+        return "";
+    uint32_t address = recorder_open(thread, 1)->frame;
+    const struct tare_capture_frame *frame = at_address(thread->base, address);
+    return address && frame->name ? (const char *)at_address(thread->base, frame->name) + sizeof(uint32_t)
+                                  : "";
 }
 
 /* A text in the capture, under the lock; 0: empty, or no room. */

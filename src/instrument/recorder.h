@@ -117,6 +117,9 @@ void tare_recorder_count(struct tare_recorder_thread *thread, uint32_t counter, 
 /** How many calls are open. */
 uint32_t tare_recorder_depth(const struct tare_recorder_thread *thread);
 
+/** The name of the function whose call is the outermost that is open; "": none is. */
+const char *tare_recorder_outermost(const struct tare_recorder_thread *thread);
+
 /** In the child after fork(): a capture of its own. Only the calling thread lives on; returns it, or NULL
  * with err. */
 int tare_recorder_forked(struct tare_recorder *recorder, struct tare_recorder_thread *thread,

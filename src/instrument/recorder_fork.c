@@ -19,14 +19,8 @@ static uint32_t *open_frames(const struct tare_recorder_thread *thread, uint32_t
     uint32_t depth = thread->record->depth;
     uint32_t *frames = calloc((size_t)depth + 1, sizeof *frames);
     *ret_count = depth;
-    for (uint32_t i = 1; frames && i <= depth; i++) {
-        const struct tare_capture_chunk *chunk =
-            at_address(thread->base, thread->segments[i / TARE_RECORDER_CALLS_PER_CHUNK]);
-        const struct tare_capture_call *calls = (const struct tare_capture_call *)(const void *)(chunk + 1);
-        const struct tare_capture_node *node =
-            at_address(thread->base, calls[i % TARE_RECORDER_CALLS_PER_CHUNK].node);
-        frames[i - 1] = node->frame;
-    }
+    for (uint32_t i = 1; frames && i <= depth; i++)
+        frames[i - 1] = recorder_open(thread, i)->frame;
     return frames;
 }
 

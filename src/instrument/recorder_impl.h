@@ -39,6 +39,16 @@ static inline uint32_t address_of(const unsigned char *base, const void *memory)
     return (uint32_t)((uint64_t)((const unsigned char *)memory - base) / TARE_CAPTURE_UNIT);
 }
 
+/** The context of an open call; number 1 is the outermost. */
+static inline const struct tare_capture_node *recorder_open(const struct tare_recorder_thread *thread,
+                                                            uint32_t number)
+{
+    const struct tare_capture_chunk *chunk =
+        at_address(thread->base, thread->segments[number / TARE_RECORDER_CALLS_PER_CHUNK]);
+    const struct tare_capture_call *calls = (const struct tare_capture_call *)(const void *)(chunk + 1);
+    return at_address(thread->base, calls[number % TARE_RECORDER_CALLS_PER_CHUNK].node);
+}
+
 /** A probe is due, in a call that begins now: when it begins after the probe. The probe's time is nobody's.
  */
 uint64_t recorder_probe(struct tare_recorder_thread *thread, uint64_t now);

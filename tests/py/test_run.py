@@ -129,6 +129,7 @@ MISSING = {
     "folder": ["empty"],
     "code": ["-c", "1 +"],
     "syntax": ["wrong.py"],
+    "module syntax": ["-m", "wrong"],
 }
 
 
