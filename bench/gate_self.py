@@ -108,7 +108,7 @@ def tell(rows: list[dict[str, Any]]) -> None:
     heads = f"{'comparisons':>12}{'regressed':>11}{'improved':>10}{'same':>6}{'inconclusive':>14}"
     print(f"{'':14}{heads}{'t-test':>8}{'slower':>8}{'5 % ratio':>11}{'slower':>8}")
     for name, chosen in (
-        ("quiet", [row for row in rows if not row["loaded"]]),
+        ("as it was", [row for row in rows if not row["loaded"]]),
         ("one core busy", [row for row in rows if row["loaded"]]),
         ("all", rows),
     ):

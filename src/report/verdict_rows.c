@@ -10,8 +10,11 @@ static const char *figure(struct tare_arena *arena, const struct tare_run_estima
 {
     if (!estimate->value.known)
         return "-";
-    const char *value = tare_run_number(arena, estimate->value.value);
-    return unit && *unit ? tare_arena_printf(arena, "%s %s", value, unit) : value;
+    double value = estimate->value.value;
+    if (unit && *unit)
+        return tare_arena_printf(arena, "%s %s", tare_run_number(arena, value), unit);
+    /* Parameters, nodes: counts have no decimals. */
+    return value == floor(value) ? tare_arena_printf(arena, "%.0f", value) : tare_run_number(arena, value);
 }
 
 static const char *bounded(struct tare_arena *arena, const struct tare_run_estimate *estimate,

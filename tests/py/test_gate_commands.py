@@ -196,7 +196,9 @@ def test_baselines_from_files(call: Call, tmp_path: Path) -> None:
     assert [case.name for case in failed] == ["latency"]
     assert failed[0].result[0].type == "regressed"
     assert "1.3" in failed[0].result[0].message
-    assert "### tare: 1 regressed" in (tmp_path / "v.md").read_text()
+    markdown = (tmp_path / "v.md").read_text()
+    assert "### tare: 1 regressed" in markdown
+    assert "| nodes | 423 | 423 |" in markdown
     # Six processes a side: only a change beyond the allowance may be called.
     few = variant(lambda run: scale(run, 1.15), tmp_path / "few.json")
     unsure = call("compare", SWEEP, few, "-o", tmp_path / "few.xml")
