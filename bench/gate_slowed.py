@@ -19,6 +19,7 @@ import random
 import statistics
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def main() -> None:
     parser.add_argument("--twins", type=Path, help="their folder")
     parser.add_argument("--make", action="store_true", help="only make the twins")
     parser.add_argument("--count", type=int, default=300, help="comparisons, of all twins in turn")
+    parser.add_argument("--at-once", type=int, default=1, help="so many comparisons beside each other")
     parser.add_argument("--until", type=float, default=float("inf"), help="begin none after so many seconds")
     parser.add_argument("--data", type=Path, default=HERE / "data" / "gate_slowed.jsonl")
     parser.add_argument("--tell", action="store_true")
@@ -121,11 +123,13 @@ def main() -> None:
     rows = read(args.data)
     end = time.time() + args.until
     while not args.tell and len(rows) < args.count and time.time() < end:
-        percent = SLOWER[len(rows) % len(SLOWER)]
-        twin = args.twins / f"slower{percent}.onnx"
-        found = compare(args.tare, str(args.model), str(twin), args.options)
-        rows.append({"number": len(rows), "percent": percent, **found})
-        append(args.data, rows[-1])
+        percents = [SLOWER[(len(rows) + i) % len(SLOWER)] for i in range(args.at_once)]
+        twins = [str(args.twins / f"slower{percent}.onnx") for percent in percents]
+        with ThreadPoolExecutor(args.at_once) as pool:
+            asked = [pool.submit(compare, args.tare, str(args.model), twin, args.options) for twin in twins]
+            for percent, one in zip(percents, asked, strict=True):
+                rows.append({"number": len(rows), "percent": percent, **one.result()})
+                append(args.data, rows[-1])
     if args.tell:
         tell(rows)
 
