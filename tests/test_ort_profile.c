@@ -109,6 +109,42 @@ static void rests_on_typical_calls(void)
     tare_buf_finish(&buf);
 }
 
+/* Sixteen typical calls of the same length, of which one was stopped in this node and one in that. */
+static void leaves_stops_out(void)
+{
+    struct tare_buf buf;
+    tare_buf_init(&buf, 1 << 20);
+    for (int64_t call = 0; call < 32; call++) {
+        add_node(&buf, "a", "MatMul", 10000 * call, call == 3 ? 4050 : 50 + call % 2);
+        add_node(&buf, "b", "Add", 10000 * call + 5000, call == 3 ? 5 : call == 6 ? 4005 : 5 + call % 2);
+        add_session(&buf, "model_run", 10000 * call, 9950);
+    }
+    struct tare_ort_profile *profile = read_text(buf.data, 0);
+    CHECK(profile && profile->typical == 16);
+    if (profile) {
+        CHECK(profile->nodes[0].ns >= 50e3 && profile->nodes[0].ns <= 51e3);
+        CHECK(profile->nodes[1].ns >= 5e3 && profile->nodes[1].ns <= 6e3);
+        CHECK(profile->nodes[1].low_ns >= 5e3 && profile->nodes[1].low_ns <= profile->nodes[1].ns);
+        CHECK(profile->nodes[0].error_ns < 200);
+    }
+    tare_ort_profile_destroy(profile);
+    tare_buf_clear(&buf);
+    for (int64_t call = 0; call < 32; call++) { /* every call is stopped somewhere */
+        for (int64_t k = 0; k < 32; k++) {
+            char name[8];
+            snprintf(name, sizeof name, "n%d", (int)k);
+            add_node(&buf, name, "Add", 100000 * call + 1000 * k, k == call ? 905 : 5);
+        }
+        add_session(&buf, "model_run", 100000 * call, 99000);
+    }
+    profile = read_text(buf.data, 0);
+    CHECK(profile && profile->nodes_count == 32);
+    if (profile)
+        CHECK_REAL(profile->sum_ns, 32 * 5e3, 1e-9);
+    tare_ort_profile_destroy(profile);
+    tare_buf_finish(&buf);
+}
+
 static void does_not_add_bodies_to_their_node(void)
 {
     struct tare_buf buf;
@@ -205,6 +241,7 @@ int main(void)
 {
     RUN(reads_times_gaps_and_shapes);
     RUN(rests_on_typical_calls);
+    RUN(leaves_stops_out);
     RUN(does_not_add_bodies_to_their_node);
     RUN(takes_names_that_break_json);
     RUN(refuses_what_is_no_profile);

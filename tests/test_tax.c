@@ -2,9 +2,11 @@
 #include "bench/tax.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench/fusions.h"
+#include "bench/model_repeat.h"
 #include "bench/model_write.h"
 #include "check.h"
 
@@ -123,6 +125,55 @@ static void writes_models(void)
     tare_model_writer_finish(&writer);
 }
 
+/* A chain of four, of which the middle two run twice more. */
+static void repeats_nodes(void)
+{
+    struct tare_model_writer writer;
+    struct tare_model *copy = NULL;
+    char path[256];
+    begin(&writer);
+    add(&writer, "MatMul", "x", "w", "a");
+    add(&writer, "Add", "a", "bias", "b");
+    const char *const inputs[] = {"b"}, *const outputs[] = {"c"};
+    tare_model_writer_node(&writer, "Softmax", "soft", inputs, 1, outputs, 1, "axis", 1);
+    add(&writer, "MatMul", "c", "b", "y");
+    struct tare_model *model = write_and_read(&writer, "once");
+    const bool chosen[] = {false, true, true, false};
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tare-again-%d.onnx", folder ? folder : "/tmp", (int)getpid());
+    if (model) {
+        CHECK_INT(tare_model_repeat(model, chosen, 2, path, &err), 0);
+        CHECK_INT(tare_model_open(path, &copy, &err), 0);
+        unlink(path);
+    }
+    if (copy) {
+        const struct tare_model_node *nodes = copy->graph.nodes;
+        CHECK_INT(copy->graph.nodes_count, 8);
+        CHECK_INT(copy->graph.initializers_count, 3);
+        CHECK_TEXT(nodes[3].outputs[0], "y");
+        CHECK_TEXT(nodes[4].op, "Add");
+        CHECK_TEXT(nodes[4].inputs[0], "a"); /* made once */
+        CHECK_TEXT(nodes[4].inputs[1], "bias");
+        CHECK_TEXT(nodes[5].name, "soft/tare-again-1");
+        CHECK_TEXT(nodes[5].inputs[0], nodes[4].outputs[0]); /* a chain stays one */
+        CHECK_INT(tare_model_attribute_int(&nodes[5], "axis", 0), 1);
+        CHECK_TEXT(nodes[7].inputs[0], nodes[6].outputs[0]);
+        CHECK(strcmp(nodes[6].outputs[0], nodes[4].outputs[0]) != 0);
+        tare_model_close(copy);
+    }
+    copy = NULL;
+    if (model) {
+        CHECK_INT(tare_model_repeat(model, chosen, 0, path, &err), 0);
+        CHECK_INT(tare_model_open(path, &copy, &err), 0);
+        unlink(path);
+        CHECK(copy && copy->map_length == model->map_length &&
+              memcmp(copy->map, model->map, model->map_length) == 0);
+    }
+    tare_model_close(copy);
+    tare_model_close(model);
+    tare_model_writer_finish(&writer);
+}
+
 static const struct tare_run_fusion *fusion(const struct tare_run *run, const char *name)
 {
     for (size_t i = 0; i < run->model.fusions_count; i++)
@@ -183,6 +234,7 @@ int main(void)
     RUN(grows_with_what_a_node_has);
     RUN(follows_the_gap_within_reason);
     RUN(writes_models);
+    RUN(repeats_nodes);
     RUN(tells_what_was_fused_and_what_was_not);
     return check_done();
 }

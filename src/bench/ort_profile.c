@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/ort_profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ static const size_t times_max = (size_t)4 << 20;
 /* A runtime with a higher limit than today's is read so far. */
 enum { EVENTS_MAX = 4 * TARE_ORT_PROFILE_EVENTS };
 enum { DEPTH_MAX = 32 };
+/* Of fewer calls nobody can say which one was stopped; less than this is the clock's own grain. */
+enum { STOPS_FROM = 8 };
+static const double stop_ns = 2000;
 
 /* One event of the call that is being read. */
 struct pending {
@@ -312,10 +316,35 @@ static int by_total(const void *a, const void *b)
     return x->call < y->call ? -1 : 1;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The mean over calls, which are sorted by it. One that took far longer than it usually does was stopped: the
+ * processor did something else. */
+static void average(struct tare_ort_node *node, double *times, size_t count)
+{
+    qsort(times, count, sizeof *times, by_value);
+    node->low_ns = times[count / 4];
+    if (count >= STOPS_FROM) {
+        double limit = times[count - 1 - count / 4];
+        limit += 3 * (limit - node->low_ns) + stop_ns;
+        while (times[count - 1] > limit)
+            count--;
+    }
+    for (size_t i = 0; i < count; i++)
+        node->ns += times[i] / (double)count;
+    for (size_t i = 0; count > 1 && i < count; i++)
+        node->error_ns += (times[i] - node->ns) * (times[i] - node->ns) / (double)(count - 1);
+    node->error_ns = sqrt(node->error_ns / (double)count);
+}
+
 /*
  * The figures rest on typical calls: the middle half by the time that all nodes took together. Taking the
- * middle of each node by itself would lose what every call has somewhere (an interrupt here, a fault there),
- * and the sum would fall short of any call that was ever made.
+ * middle of each node by itself would lose what every call has somewhere (a page fault here, a refill of the
+ * cache there), and the sum would fall short of any call that was ever made.
  */
 static int reduce(struct reader *reader, size_t skip, struct tare_error *err)
 {
@@ -327,7 +356,7 @@ static int reduce(struct reader *reader, size_t skip, struct tare_error *err)
         typical = times_max / profile->nodes_count > 0 ? times_max / profile->nodes_count : 1;
     struct total *totals = calloc(count, sizeof *totals);
     size_t *columns = calloc(profile->calls, sizeof *columns); /* 0: not typical, else its number + 1 */
-    double *times = tare_arena_array(&profile->arena, profile->nodes_count * typical + 1, sizeof *times);
+    double *times = calloc(profile->nodes_count * typical + 1, sizeof *times);
     int64_t *gaps = calloc(profile->nodes_count + 1, sizeof *gaps);
     int64_t *gaps_us = calloc(profile->nodes_count + 1, sizeof *gaps_us);
     int rc = -1;
@@ -357,9 +386,7 @@ static int reduce(struct reader *reader, size_t skip, struct tare_error *err)
     }
     for (size_t i = 0; reader->nodes && i < profile->nodes_count; i++) {
         struct tare_ort_node *node = &reader->nodes[i];
-        node->call_ns = times + i * typical;
-        for (size_t k = 0; k < typical; k++)
-            node->ns += node->call_ns[k] / (double)typical;
+        average(node, times + i * typical, typical);
         node->has_gap = gaps[i] > 0;
         node->gap_ns = gaps[i] > 0 ? (double)gaps_us[i] * 1e3 / (double)gaps[i] : 0;
         profile->sum_ns += node->ns;
@@ -370,6 +397,7 @@ static int reduce(struct reader *reader, size_t skip, struct tare_error *err)
 out:
     free(totals);
     free(columns);
+    free(times);
     free(gaps);
     free(gaps_us);
     return rc;

@@ -45,10 +45,11 @@ struct tare_ort_node {
     size_t inputs_count, outputs_count;
     int64_t activation_bytes, parameter_bytes, output_bytes; /* -1 where not said */
     /* Of one call of the model, over the typical calls: */
-    double ns;     /* as the profiler says, without bodies that ran inside */
-    double gap_ns; /* from its end to the next node's start: mostly the profiler writing down the event */
+    double ns;       /* as the profiler says, without bodies that ran inside and without stops */
+    double error_ns; /* of ns, by how its calls differ */
+    double low_ns;   /* a quarter of the calls took less */
+    double gap_ns;   /* from its end to the next node's start: mostly the profiler writing down the event */
     bool has_gap;
-    const double *call_ns; /* ns of each typical call, `typical` of them */
 };
 
 struct tare_ort_profile {

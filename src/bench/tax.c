@@ -109,7 +109,7 @@ static int measure_chain(const struct tare_worker_start *start, const struct tar
     int rc = -1;
     if (tare_arena_check(&arena, err) < 0 || write_chain(chain, spec.model_path, err) < 0)
         goto out;
-    rc = tare_twin_measure(start, &spec, folder, CHAIN_CALLS, budget_ns, &twin, err);
+    rc = tare_twin_measure(start, &spec, NULL, folder, CHAIN_CALLS, budget_ns, &twin, err);
     unlink(spec.model_path);
     if (rc < 0)
         goto out;

@@ -5,7 +5,9 @@
  * tax, some microseconds a node whatever the node does; the second shows in the profile as a gap between one
  * node and the next. Both grow alike when caches are cold or the machine is slow, so what is calibrated is
  * their ratio, by chains of trivial nodes with known shapes, profiled and not; in the profile of a model each
- * node's own gap then tells its tax. Nothing is scaled to make sums fit: what is left over is shown.
+ * node's own gap then tells its tax. That is how the tax differs between nodes; how much of it there is in a
+ * model at hand, flow/layering_repeat.c finds out there. Nothing is scaled to make sums fit: what is left
+ * over is shown.
  */
 #ifndef TARE_BENCH_TAX_H
 #define TARE_BENCH_TAX_H

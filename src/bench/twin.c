@@ -15,6 +15,13 @@ struct samples {
     size_t count, room;
 };
 
+/* Who takes turns: the plain one, the profiled one, the others. */
+enum { PLAIN, PROFILED, PAIR, PARTIES = PAIR + TARE_TWIN_OTHERS };
+struct party {
+    struct tare_worker *worker;
+    struct samples samples, warm;
+};
+
 static int keep(struct samples *samples, const int64_t *ns, size_t count, struct tare_error *err)
 {
     if (samples->count + count > samples->room) {
@@ -49,11 +56,12 @@ static int take(struct tare_worker *worker, bool spins, int64_t most, int64_t bu
     return rc;
 }
 
-/* The mean of the middle half of sorted values: as robust as the median, and it adds up. */
+/* The mean of the lower half of sorted values, without the lowest: as robust as the median, and it adds up.
+ * On a busy machine long calls are disturbed more often than short ones, and only upwards. */
 static double middle(const double *sorted, size_t count)
 {
-    size_t cut = count >= 4 ? count / 4 : 0;
-    return tare_stats_mean(sorted + cut, count - 2 * cut);
+    size_t cut = count / 10, end = count >= 4 ? count - count / 2 : count;
+    return tare_stats_mean(sorted + cut, end - cut);
 }
 
 static int bound(const struct samples *samples, struct tare_interval *ret_interval, struct tare_error *err)
@@ -84,52 +92,79 @@ static int read_profile(const char *path, size_t skip, struct tare_ort_profile *
     return rc;
 }
 
-int tare_twin_measure(const struct tare_worker_start *start, const struct tare_worker_spec *spec,
-                      const char *folder, int64_t max_calls, int64_t budget_ns, struct tare_twin *ret_twin,
+static int open_party(struct party *party, const struct tare_worker_start *start,
+                      const struct tare_worker_spec *spec, const struct tare_twin_others *feed,
                       struct tare_error *err)
 {
-    struct tare_arena arena;
-    struct tare_worker *plain = NULL, *profiled = NULL;
     struct tare_worker_ready ready;
-    struct samples plain_ns = {0}, profiled_ns = {0}, plain_warm = {0}, profiled_warm = {0};
+    if (tare_worker_open(start, spec, &party->worker, &ready, err) < 0)
+        return -1;
+    return feed && feed->inputs ? tare_worker_feed(party->worker, feed->inputs, feed->inputs_count, err) : 0;
+}
+
+static int open_all(struct party *parties, size_t count, const struct tare_worker_start *start,
+                    const struct tare_worker_spec *spec, const struct tare_twin_others *others,
+                    const char *prefix, struct tare_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct tare_worker_spec own = i < PAIR || !others ? *spec : others->specs[i - PAIR];
+        own.options.profile_prefix = i == PROFILED ? prefix : NULL;
+        own.options.optimised_path = NULL;
+        if (open_party(&parties[i], start, &own, i < PAIR ? NULL : others, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int tare_twin_measure(const struct tare_worker_start *start, const struct tare_worker_spec *spec,
+                      const struct tare_twin_others *others, const char *folder, int64_t max_calls,
+                      int64_t budget_ns, struct tare_twin *ret_twin, struct tare_error *err)
+{
+    struct tare_arena arena;
+    struct party parties[PARTIES] = {0};
+    size_t count = PAIR + (others ? others->count : 0);
     struct tare_twin twin = {0};
     const char *path;
     bool spins = spec->options.threads != 1 && !spec->options.no_spinning;
     int rc = -1;
     tare_arena_init(&arena, 0);
-    struct tare_worker_spec spec_plain = *spec, spec_profiled = *spec;
-    spec_plain.options.profile_prefix = spec_plain.options.optimised_path = NULL;
-    spec_profiled.options.optimised_path = NULL;
-    spec_profiled.options.profile_prefix = tare_arena_printf(&arena, "%s/twin", folder);
-    if (tare_worker_open(start, &spec_plain, &plain, &ready, err) < 0 ||
-        tare_worker_open(start, &spec_profiled, &profiled, &ready, err) < 0 ||
-        take(plain, spins, WARM_CALLS, budget_ns / 10, &plain_warm, err) < 0 ||
-        take(profiled, spins, WARM_CALLS, budget_ns / 10, &profiled_warm, err) < 0)
+    const char *prefix = tare_arena_printf(&arena, "%s/twin", folder);
+    if (open_all(parties, count, start, spec, others, prefix, err) < 0)
         goto out;
+    for (size_t i = 0; i < count; i++)
+        if (take(parties[i].worker, spins, WARM_CALLS, budget_ns / 10, &parties[i].warm, err) < 0)
+            goto out;
     int64_t end_ns = tare_clock_ns() + budget_ns;
     int64_t each = max_calls / ROUNDS > 0 ? max_calls / ROUNDS : 1;
     for (int round = 0; round < ROUNDS && (round < 2 || tare_clock_ns() < end_ns); round++) {
-        int64_t turn_ns = (end_ns - tare_clock_ns()) / (ROUNDS - round) / 2;
-        if (take(plain, spins, each * 4, turn_ns, &plain_ns, err) < 0 ||
-            take(profiled, spins, each, turn_ns, &profiled_ns, err) < 0)
-            goto out;
+        int64_t turn_ns = (end_ns - tare_clock_ns()) / (ROUNDS - round) / (int64_t)count;
+        for (size_t k = 0; k < count; k++) {
+            size_t i =
+                round % 2 ? count - 1 - k : k; /* so that a drift meets the first as it does the last */
+            if (take(parties[i].worker, spins, i == PROFILED ? each : each * 4, turn_ns, &parties[i].samples,
+                     err) < 0)
+                goto out;
+        }
     }
-    if (tare_worker_profile(profiled, 0, &arena, &path, err) < 0 ||
-        read_profile(path, profiled_warm.count, &twin.profile, err) < 0 ||
-        bound(&plain_ns, &twin.plain_ns, err) < 0 || bound(&profiled_ns, &twin.profiled_ns, err) < 0)
+    if (tare_worker_profile(parties[PROFILED].worker, 0, &arena, &path, err) < 0 ||
+        read_profile(path, parties[PROFILED].warm.count, &twin.profile, err) < 0 ||
+        bound(&parties[PLAIN].samples, &twin.plain_ns, err) < 0 ||
+        bound(&parties[PROFILED].samples, &twin.profiled_ns, err) < 0)
         goto out;
-    twin.plain_count = plain_ns.count;
+    for (size_t i = PAIR; i < count; i++)
+        if (bound(&parties[i].samples, &twin.others_ns[i - PAIR], err) < 0)
+            goto out;
+    twin.plain_count = parties[PLAIN].samples.count;
     *ret_twin = twin;
     twin.profile = NULL;
     rc = 0;
 out:
     tare_ort_profile_destroy(twin.profile);
-    tare_worker_close(plain);
-    tare_worker_close(profiled);
-    free(plain_ns.ns);
-    free(profiled_ns.ns);
-    free(plain_warm.ns);
-    free(profiled_warm.ns);
+    for (size_t i = 0; i < count; i++) {
+        tare_worker_close(parties[i].worker);
+        free(parties[i].samples.ns);
+        free(parties[i].warm.ns);
+    }
     tare_arena_finish(&arena);
     return rc;
 }

@@ -12,10 +12,9 @@
 #include "bench/fusions.h"
 #include "bench/inputs.h"
 #include "bench/model_facts.h"
-#include "bench/twin.h"
 #include "flow/layering_part.h"
 
-enum { PAIRS_MOST = 16, CALLS_MOST = 64 };
+enum { PAIRS_MOST = TARE_LAYERING_PAIRS, CALLS_MOST = 64 };
 /* The profiler drops what comes after its limit; a graph runs its own events too. */
 enum { EVENTS_MOST = TARE_ORT_PROFILE_EVENTS / 2 };
 static const int64_t least_ns = 1000000000; /* below this there is no use in starting */
@@ -199,27 +198,30 @@ static int measure_peaks(struct tare_layering *layering, int threads, struct tar
     return 0;
 }
 
-/* Add one pair's times to the nodes'; false if its profile shows other nodes. */
-static bool add_pair(struct tare_layering *layering, const struct tare_twin *twin, const struct tare_tax *tax)
+/* Add one pair's times to the nodes', unless its profile shows other nodes. */
+static void add_pair(struct tare_layering *layering, const struct tare_twin *twin, const struct tare_tax *tax)
 {
     const struct tare_ort_profile *profile = twin->profile;
     if (profile->nodes_count != layering->count)
-        return false;
+        return;
     for (size_t i = 0; i < layering->count; i++)
         if (strcmp(profile->nodes[i].name, layering->nodes[i].seen->name) != 0)
-            return false;
+            return;
     double gap_ns = tare_tax_gap(profile);
+    size_t pair = layering->pairs++;
+    double plain_ns = twin->plain_ns.estimate;
+    if (layering->others.count > 0) /* the copy as it is runs the same graph */
+        plain_ns = (plain_ns + twin->others_ns[0].estimate) / 2;
     for (size_t i = 0; i < layering->count; i++) {
         struct tare_layering_node *into = &layering->nodes[i];
         const struct tare_ort_node *node = &profile->nodes[i];
-        double variance = tare_stats_variance(node->call_ns, profile->typical);
-        into->raw_ns += node->ns;
-        into->tax_ns += tare_tax_of(tax, node, profile->calls, gap_ns);
-        into->half_ns += 4 * variance / (double)profile->typical; /* squared until all are there */
+        into->raws[pair] = node->ns / plain_ns;
+        into->taxes[pair] = tare_tax_of(tax, node, profile->calls, gap_ns) / plain_ns;
+        into->half_ns += 4 * node->error_ns * node->error_ns; /* squared until all are there */
     }
-    layering->plain_ns += twin->plain_ns.estimate;
+    layering->plains_ns[pair] = twin->plain_ns.estimate;
     layering->calls += (int64_t)profile->typical;
-    return true;
+    tare_layering_repeat_add(layering, twin);
 }
 
 /* Is what is left of it no more than the tax may be wrong by? */
@@ -247,18 +249,50 @@ static void settle(struct tare_layering *layering)
             layering->nodes[i].ns = layering->nodes[i].ns > 0 ? layering->nodes[i].ns * keep : 0;
 }
 
-static void average_pairs(struct tare_layering *layering, int pairs, const struct tare_tax *tax)
+/* The machine changes its speed from one pair to the next, but for all of a pair alike. */
+static void average_pairs(struct tare_layering *layering)
 {
-    layering->plain_ns /= pairs;
+    layering->plain_ns = tare_layering_middle(layering->plains_ns, layering->pairs);
+    for (size_t i = 0; i < layering->count; i++) {
+        struct tare_layering_node *node = &layering->nodes[i];
+        node->raw_ns = tare_layering_middle(node->raws, layering->pairs) * layering->plain_ns;
+        node->tax_ns = tare_layering_middle(node->taxes, layering->pairs) * layering->plain_ns;
+    }
+}
+
+static void take_tax_off(struct tare_layering *layering, const struct tare_tax *tax)
+{
+    double factors[TARE_LAYERING_KINDS];
+    for (int kind = 0; kind < TARE_LAYERING_KINDS; kind++)
+        factors[kind] = tare_layering_repeat_factor(layering, (enum tare_layering_kind)kind);
     layering->tax_error = tax->error;
     for (size_t i = 0; i < layering->count; i++) {
         struct tare_layering_node *node = &layering->nodes[i];
-        node->raw_ns /= pairs;
-        node->tax_ns /= pairs;
+        node->tax_ns *= factors[node->kind];
         node->ns = node->raw_ns - node->tax_ns;
-        node->half_ns = sqrt(node->half_ns) / pairs + node->tax_ns * tax->error;
+        node->half_ns = sqrt(node->half_ns) / (double)layering->pairs + node->tax_ns * tax->error;
     }
     settle(layering);
+}
+
+static int begin_nodes(struct tare_layering *layering, const struct tare_twin *twin, struct tare_twin *first,
+                       struct tare_error *err)
+{
+    *first = *twin;
+    layering->count = twin->profile->nodes_count;
+    layering->nodes = tare_arena_array(&layering->arena, layering->count + 1, sizeof *layering->nodes);
+    if (!layering->nodes)
+        return tare_fail_memory(err);
+    for (size_t i = 0; i < layering->count; i++) {
+        double *times = tare_arena_array(&layering->arena, 2 * (size_t)PAIRS_MOST, sizeof *times);
+        if (!times)
+            return tare_fail_memory(err);
+        layering->nodes[i].seen = &twin->profile->nodes[i];
+        layering->nodes[i].raws = times;
+        layering->nodes[i].taxes = times + PAIRS_MOST;
+    }
+    tare_layering_join_names(layering);
+    return 0;
 }
 
 /* Processes differ more from each other than the calls of one do: many short pairs tell more than one long
@@ -269,36 +303,36 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
     struct tare_bench *bench = layering->bench;
     const struct tare_worker_start start = start_of(bench);
     const struct tare_worker_spec *spec = &bench->specs[layering->index];
-    int pairs = 0;
     int64_t calls = CALLS_MOST, nodes = bench->run->model.nodes.known ? bench->run->model.nodes.value : 1000;
     if (nodes > 0 && calls > EVENTS_MOST / nodes)
         calls = EVENTS_MOST / nodes > 2 ? EVENTS_MOST / nodes : 2;
     for (int i = 0; i < PAIRS_MOST && (i == 0 || tare_bench_left_ns(bench) > least_ns / 2); i++) {
         struct tare_twin twin;
         int64_t began_ns = tare_clock_ns();
-        if (tare_twin_measure(&start, spec, bench->folder, calls,
-                              slice(bench, 1500000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
-            if (i > 0)
-                break; /* what there is will do */
+        if (tare_twin_measure(&start, spec, &layering->others, bench->folder, calls,
+                              slice(bench, 2500000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
+            if (i == 0)
+                return -1;
+            if (layering->others.count == 0)
+                break;                            /* what there is will do */
+            tare_layering_repeat_close(layering); /* a copy may not run */
+            continue;
+        }
+        if (i == 0 && begin_nodes(layering, &twin, first, err) < 0)
             return -1;
-        }
-        if (i == 0) {
-            *first = twin;
-            layering->count = twin.profile->nodes_count;
-            layering->nodes =
-                tare_arena_array(&layering->arena, layering->count + 1, sizeof *layering->nodes);
-            if (!layering->nodes)
-                return tare_fail_memory(err);
-            for (size_t k = 0; k < layering->count; k++)
-                layering->nodes[k].seen = &twin.profile->nodes[k];
-        }
-        pairs += add_pair(layering, &twin, tax);
+        add_pair(layering, &twin, tax);
+        if (i == 0)
+            average_pairs(layering);
+        if (i == 0 && tare_layering_repeat_open(layering, err) < 0)
+            tare_bench_note(bench, "Layers: the tax is that of other models: %s", err->msg);
         if (i > 0)
             tare_twin_finish(&twin);
         if (tare_clock_ns() - began_ns > tare_bench_left_ns(bench))
             break; /* another would not fit */
     }
-    average_pairs(layering, pairs, tax);
+    tare_layering_repeat_close(layering);
+    average_pairs(layering);
+    take_tax_off(layering, tax);
     return 0;
 }
 
@@ -372,7 +406,7 @@ int tare_bench_layers(struct tare_bench *bench, struct tare_error *err)
     if (measure_peaks(&layering, spec->options.threads > 0 ? spec->options.threads : 1, &peaks, &why) < 0)
         tare_bench_note(bench, "Peaks: not known: %s", why.msg);
     tare_bench_say(bench, TARE_BENCH_LAYERS, "calibrating the runtime's profiler");
-    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 6000000000, 2), &tax, err) < 0)
+    if (tare_tax_calibrate(&start, &spec->options, bench->folder, slice(bench, 3000000000, 4), &tax, err) < 0)
         goto out;
     tare_bench_say(bench, TARE_BENCH_LAYERS, "timing each node");
     rc = measure_nodes(&layering, &tax, err);

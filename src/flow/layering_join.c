@@ -61,8 +61,10 @@ static int name_against(const void *key, const void *item)
     return strcmp(key, (*(const struct tare_model_node *const *)item)->name);
 }
 
-static void join_names(struct tare_layering *layering)
+void tare_layering_join_names(struct tare_layering *layering)
 {
+    if (!layering->optimised)
+        return;
     const struct tare_model_graph *graph = &layering->optimised->graph;
     const struct tare_model_node **sorted = calloc(graph->nodes_count + 1, sizeof *sorted);
     if (!sorted)
@@ -133,8 +135,6 @@ static const char *group_of(const struct tare_layering *layering, const struct t
 
 void tare_layering_join(struct tare_layering *layering, const struct tare_model_count *count)
 {
-    if (layering->optimised)
-        join_names(layering);
     bool named = false;
     for (size_t i = 0; i < layering->count; i++) {
         struct tare_layering_node *node = &layering->nodes[i];
