@@ -24,7 +24,7 @@ struct tare_twin_others {
 };
 
 struct tare_twin {
-    struct tare_interval plain_ns;    /* of one call, unprofiled: the mean of the lower half of the samples */
+    struct tare_interval plain_ns;    /* of one call, unprofiled: the mean of the faster third */
     struct tare_interval profiled_ns; /* of one call under the profiler */
     struct tare_interval others_ns[TARE_TWIN_OTHERS];
     size_t plain_count;

@@ -314,8 +314,10 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
             if (i == 0)
                 return -1;
             if (layering->others.count == 0)
-                break;                            /* what there is will do */
-            tare_layering_repeat_close(layering); /* a copy may not run */
+                break; /* what there is will do */
+            /* A copy may not run. */
+            tare_bench_note(bench, "Layers: the profiler's tax was not measured in this model: %s", err->msg);
+            tare_layering_repeat_close(layering);
             continue;
         }
         if (i == 0 && begin_nodes(layering, &twin, first, err) < 0)
@@ -324,7 +326,7 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
         if (i == 0)
             average_pairs(layering);
         if (i == 0 && tare_layering_repeat_open(layering, err) < 0)
-            tare_bench_note(bench, "Layers: the tax is that of other models: %s", err->msg);
+            tare_bench_note(bench, "Layers: the profiler's tax was not measured in this model: %s", err->msg);
         if (i > 0)
             tare_twin_finish(&twin);
         if (tare_clock_ns() - began_ns > tare_bench_left_ns(bench))
