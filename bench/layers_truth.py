@@ -35,7 +35,7 @@ def bench(ask: argparse.Namespace, model: Path, seconds: float, *options: str) -
         if done.returncode:
             sys.exit(f"{' '.join(command)}: {done.stderr}")
         found: dict[str, Any] = json.loads(output.read_text())
-        for note in found["notes"]:
+        for note in found.get("notes", []):
             if note.startswith("Layers"):
                 print(note, file=sys.stderr)
         return found

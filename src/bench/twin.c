@@ -123,7 +123,7 @@ int tare_twin_measure(const struct tare_worker_start *start, const struct tare_w
 {
     struct tare_arena arena;
     struct party parties[PARTIES] = {0};
-    size_t count = PAIR + (others ? others->count : 0);
+    size_t more = others && others->count <= TARE_TWIN_OTHERS ? others->count : 0, count = PAIR + more;
     struct tare_twin twin = {0};
     const char *path;
     bool spins = spec->options.threads != 1 && !spec->options.no_spinning;

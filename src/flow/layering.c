@@ -310,7 +310,7 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
         struct tare_twin twin;
         int64_t began_ns = tare_clock_ns();
         if (tare_twin_measure(&start, spec, &layering->others, bench->folder, calls,
-                              slice(bench, 2500000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
+                              slice(bench, 2000000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
             if (i == 0)
                 return -1;
             if (layering->others.count == 0)

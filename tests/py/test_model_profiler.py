@@ -34,7 +34,7 @@ def busy(seconds: float) -> None:
 
 def test_the_time_of_a_callable_is_its_time() -> None:
     results = tare.ModelProfiler(busy).profile(0.002, num_runs=50, warmup_runs=3)
-    assert 1.99 < results["latency"]["min"] < 2.1  # the least: another program may have held the processor
+    assert 1.99 < results["latency"]["min"] < 2.3  # the least: another program may have held the processor
     assert results["latency"]["count"] == 50
     low, high = results["latency"]["bounds"]["p50"]
     assert low <= results["latency"]["p50"] <= high
@@ -97,11 +97,12 @@ def test_stages_are_timed_apart_and_add_up() -> None:
     assert list(stages) == ["preprocess", "inference", "postprocess"]
     assert order[:3] == ["before", "model", "after"]
     for name, milliseconds in (("preprocess", 1), ("inference", 3), ("postprocess", 2)):
-        assert milliseconds <= stages[name]["min"] < milliseconds * 1.05
+        assert milliseconds <= stages[name]["min"] < milliseconds * 1.15
         assert stages[name]["count"] == 30
     assert sum(stage["share"] for stage in stages.values()) == pytest.approx(1)
+    # A program that takes the processor between two stages is in neither.
     assert sum(stage["mean"] for stage in stages.values()) == pytest.approx(
-        results["latency"]["mean"], rel=0.02
+        results["latency"]["mean"], rel=0.1
     )
 
 
@@ -109,8 +110,8 @@ def test_a_benchmark_gives_a_result_for_each_configuration() -> None:
     profiler = tare.ModelProfiler(lambda texts: busy(0.001 + 0.0002 * len(texts)))
     made = profiler.benchmark([{"batch_size": 1}, {"batch_size": 8}], ["a", "b", "c"], num_runs=20)
     assert [row["configuration"]["batch_size"] for row in made] == [1, 8]
-    assert made[0]["latency"]["min"] == pytest.approx(1.2, rel=0.05)
-    assert made[1]["latency"]["min"] == pytest.approx(2.6, rel=0.05)
+    assert made[0]["latency"]["min"] == pytest.approx(1.2, rel=0.15)
+    assert made[1]["latency"]["min"] == pytest.approx(2.6, rel=0.15)
     assert made.best()["configuration"]["batch_size"] == 8
     rounds = made.run.to_dict()["configurations"][0]["samples"][0]["rounds"]
     assert rounds == [4, 4, 4, 4, 4]
