@@ -14,7 +14,7 @@
 #include "bench/model_facts.h"
 #include "flow/layering_part.h"
 
-enum { PAIRS_MOST = TARE_LAYERING_PAIRS, CALLS_MOST = 64 };
+enum { PAIRS_MOST = TARE_LAYERING_PAIRS, CALLS_MOST = 64, CALLS_FIRST = 16 };
 /* The profiler drops what comes after its limit; a graph runs its own events too. */
 enum { EVENTS_MOST = TARE_ORT_PROFILE_EVENTS / 2 };
 static const int64_t least_ns = 1000000000; /* below this there is no use in starting */
@@ -309,11 +309,13 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
     for (int i = 0; i < PAIRS_MOST && (i == 0 || tare_bench_left_ns(bench) > least_ns / 2); i++) {
         struct tare_twin twin;
         int64_t began_ns = tare_clock_ns();
-        if (tare_twin_measure(&start, spec, &layering->others, bench->folder, calls,
+        /* The first one is to tell what there is, and quickly. */
+        int64_t most = i == 0 && calls > CALLS_FIRST ? CALLS_FIRST : calls;
+        if (tare_twin_measure(&start, spec, &layering->others, bench->folder, most,
                               slice(bench, 2000000000, PAIRS_MOST + 1 - i), &twin, err) < 0) {
             if (i == 0)
                 return -1;
-            if (layering->others.count == 0)
+            if (layering->others.count == 0 || layering->pairs > 1 || tare_bench_stopped(bench))
                 break; /* what there is will do */
             /* A copy may not run. */
             tare_bench_note(bench, "Layers: the profiler's tax was not measured in this model: %s", err->msg);
@@ -329,9 +331,12 @@ static int measure_pairs(struct tare_layering *layering, const struct tare_tax *
             tare_bench_note(bench, "Layers: the profiler's tax was not measured in this model: %s", err->msg);
         if (i > 0)
             tare_twin_finish(&twin);
-        if (tare_clock_ns() - began_ns > tare_bench_left_ns(bench))
+        if (i > 0 && tare_clock_ns() - began_ns > tare_bench_left_ns(bench))
             break; /* another would not fit */
     }
+    if (layering->others.count > 0 && layering->pairs < 2)
+        tare_bench_note(
+            bench, "Layers: no time was left to measure the profiler's tax in this model; raise --time.");
     tare_layering_repeat_close(layering);
     average_pairs(layering);
     take_tax_off(layering, tax);
