@@ -59,8 +59,8 @@ static int write_class(struct tare_layering *layering, enum tare_layering_kind k
 {
     struct tare_layering_class *class = &layering->classes[kind];
     const struct tare_model_graph *graph = &layering->optimised->graph;
-    /* So often that the growth is not small beside the call. */
-    double times = round(layering->plain_ns / 2 / class->ns);
+    /* So often that the call grows by about itself: less is hard to see in its noise. */
+    double times = round(layering->plain_ns / class->ns);
     class->times = times > TIMES_MOST ? TIMES_MOST : times > 1 ? (int)times : 1;
     while (class->times > 1 && class->nodes * (size_t) class->times > NODES_MOST)
         class->times--;
