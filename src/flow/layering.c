@@ -208,6 +208,8 @@ static void add_pair(struct tare_layering *layering, const struct tare_twin *twi
         if (strcmp(profile->nodes[i].name, layering->nodes[i].seen->name) != 0)
             return;
     double gap_ns = tare_tax_gap(profile);
+    if (!(gap_ns > 0)) /* a single node has none */
+        gap_ns = tax->gap_ns;
     size_t pair = layering->pairs++;
     double plain_ns = twin->plain_ns.estimate;
     if (layering->others.count > 0) /* the copy as it is runs the same graph */

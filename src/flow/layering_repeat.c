@@ -19,8 +19,10 @@ enum { TIMES_MOST = 4, NODES_MOST = 2000 };
 enum { PAIRS_TELL = 4 };
 /* What the tax of a class may be, in units of that of the chains, before anything is known. */
 static const double prior_sd = 3;
+/* By how much of a call pairs may differ, when they are too few to tell. */
+static const double few_sd = 0.2;
 /* The profiler does its work in every node, wherever it is. */
-static const double least_factor = 0.5;
+static const double least_factor = 0.1;
 /* Below this share of a call the tax does not matter. */
 static const double least_share = 0.01;
 /* The time of a node that does nothing: some nodes come out below it by chance. */
@@ -192,7 +194,7 @@ double tare_layering_repeat_factor(struct tare_layering *layering, enum tare_lay
     if (class->count == 0 || !(tax_ns > 0) || !(plain_ns > 0))
         return 1;
     double took = tare_layering_middle(class->took, class->count), took_ns = took * plain_ns;
-    double variance = class->variance / (double)(class->count * class->count);
+    double variance = fmax(class->variance / (double)class->count, few_sd * few_sd) / (double)class->count;
     double prior = pow(prior_sd * tax_ns / plain_ns, 2);
     if (class->count >= PAIRS_TELL) {
         tare_layering_middle(class->raw, class->count); /* to sort them */
