@@ -31,6 +31,7 @@ static void waiting_gives_doubt(void)
     CHECK(find("waiting: 2000 80 500000", &unprobed, 1e9, &many) == 2);
     CHECK(tare_noise_share_doubt_ns(&few) > 0.25e9 && tare_noise_share_doubt_ns(&few) < 0.5e9);
     CHECK(tare_noise_share_doubt_ns(&many) < tare_noise_share_doubt_ns(&few) / 3);
+    CHECK(tare_noise_time_doubt_ns(&few, 1e9) > 2 * tare_noise_share_doubt_ns(&few));
     /* Many turns that hardly waited are not many waits. */
     struct tare_noise turns;
     find("waiting: 1010 5000 9000", &unprobed, 1e9, &turns);
@@ -59,7 +60,7 @@ static void what_is_no_number_is_no_noise(void)
         struct tare_noise noise;
         CHECK(find(bad[i], &unprobed, 1e9, &noise) == 0);
         CHECK(tare_noise_share_doubt_ns(&noise) == 0);
-        CHECK(tare_noise_speed_doubt(&noise) == 0);
+        CHECK(tare_noise_time_doubt_ns(&noise, 1e9) == 0);
     }
 }
 
@@ -69,7 +70,7 @@ static double speed_doubt(double count, double variance, double step)
         .probes = count, .probe_ns = 1000, .probe_variance = variance, .probe_step = step};
     struct tare_noise noise;
     find("none", &info, 1e9, &noise);
-    return tare_noise_speed_doubt(&noise);
+    return tare_noise_time_doubt_ns(&noise, 1);
 }
 
 static void an_unsteady_processor_gives_doubt(void)

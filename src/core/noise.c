@@ -7,10 +7,11 @@
 
 #include "core/capture.h"
 
-/* For nine of ten runs, in standard deviations (docs/performance.md): of the mean speed, and of the waiting
- * that the worst of a few parts got too much or too little of. */
+/* For nine of ten runs, in standard deviations (docs/performance.md): of the mean speed, of the waiting that
+ * the worst of a few parts got too much or too little of, and of that of the whole run. */
 #define SPEED 1.25
-#define WAITS 2.5
+#define PART  2.5
+#define WHOLE 3
 
 /* A processor is taken away for at least so long; shorter waits are those of the kernel with itself. Where
  * only the total is known, waits are taken to be longer, which is the doubtful side. */
@@ -77,7 +78,8 @@ void tare_noise_add(struct tare_noise *sum, const struct tare_noise *other)
     sum->waits += other->waits;
 }
 
-double tare_noise_speed_doubt(const struct tare_noise *noise)
+/* How much longer or shorter all of the run might have taken at another time, relative. */
+static double speed_doubt(const struct tare_noise *noise)
 {
     if (noise->steps < 1)
         return 0;
@@ -92,11 +94,20 @@ double tare_noise_speed_doubt(const struct tare_noise *noise)
     return SPEED * sqrt(variance / count) / mean;
 }
 
+/* The standard deviation of the sum of waits that come by chance, as unequal as the times between them. */
+static double waiting_spread_ns(const struct tare_noise *noise)
+{
+    return noise->waits >= 1 ? noise->waited_ns * sqrt(2 / noise->waits) : 0;
+}
+
+double tare_noise_time_doubt_ns(const struct tare_noise *noise, double left_ns)
+{
+    return hypot(speed_doubt(noise) * left_ns, WHOLE * waiting_spread_ns(noise));
+}
+
 double tare_noise_share_doubt_ns(const struct tare_noise *noise)
 {
-    if (!(noise->waits >= 1))
-        return 0;
-    /* A wait meets whoever runs then: of n waits, as unequal as times between events that come by chance, a
-     * function with half the time gets half of all of it, to within sqrt(2 / n) / 2. */
-    return WAITS * noise->waited_ns * sqrt(2 / noise->waits) / 2;
+    /* A wait meets whoever runs then: a function with half of the time gets half of them, to within half of
+     * the spread. */
+    return PART * waiting_spread_ns(noise) / 2;
 }

@@ -30,10 +30,11 @@ double tare_noise_find(const struct tare_profile *profile, const struct tare_cap
 /** Add that of another capture. */
 void tare_noise_add(struct tare_noise *sum, const struct tare_noise *other);
 
-/** How much longer or shorter all of the run might have taken at another time, relative. */
-double tare_noise_speed_doubt(const struct tare_noise *noise);
+/** How much longer or shorter a run of that length might have taken at another time: the processor faster or
+ * slower, waiting less or more. */
+double tare_noise_time_doubt_ns(const struct tare_noise *noise, double left_ns);
 
-/** How much time may have been counted for a function that waited for nobody else's fault. */
+/** How much waiting a function may have got too much or too little of. */
 double tare_noise_share_doubt_ns(const struct tare_noise *noise);
 
 #endif

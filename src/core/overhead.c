@@ -118,8 +118,8 @@ void tare_calibration_wait(struct tare_calibration *c, double by)
     if (by < 1)
         return;
     scale(c, by);
-    /* It waits now and then, not a little all the time: the parts of a short run get unequal shares of it. */
-    c->scale_error = TARE_OVERHEAD_DOUBT + (by - 1) / 4;
+    /* What it waited while it was calibrated does not matter then. */
+    c->scale_error = TARE_OVERHEAD_DOUBT;
 }
 
 bool tare_calibration_find(const struct tare_profile *profile, struct tare_calibration *ret_calibration)
@@ -321,7 +321,7 @@ static double percent(double part, double whole)
 static void describe(const struct tare_overhead *overhead, struct tare_buf *buf)
 {
     double left = overhead->recorded_ns - overhead->taken_ns;
-    double error_ns = hypot(overhead->error_ns, tare_noise_speed_doubt(&overhead->noise) * left);
+    double error_ns = hypot(overhead->error_ns, tare_noise_time_doubt_ns(&overhead->noise, left));
     double share_ns =
         hypot(TARE_OVERHEAD_SHARE_DOUBT * overhead->taken_ns, tare_noise_share_doubt_ns(&overhead->noise));
     tare_buf_printf(
