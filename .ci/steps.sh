@@ -36,7 +36,7 @@ declare_steps() {
   step cpython 600 build_gcc site
   step model_tests 1500 build_gcc site models
   step python_tests 1500 build_gcc site after:pprof after:npm after:sid
-  step docs 300 site
+  step docs 600 site
   step unit_clang 600 build_clang
   step build_asan 1200 packages ort_header
   step unit_asan 900 build_asan

@@ -18,8 +18,8 @@
 #define GAIN_LEAST 1.02
 enum { CLIMB_MOST = 3 };
 
-/* What a duel takes at least beside its calls: two processes, twice. */
-#define DUEL_LEAST_NS    INT64_C(1500000000)
+/* What a block of a duel takes beside loading and its calls: two processes that start and settle. */
+#define BLOCK_NS         INT64_C(750000000)
 #define CONVERT_LEAST_NS INT64_C(25000000000)
 
 struct trying {
@@ -66,14 +66,14 @@ static size_t config_of(const struct tare_bench *bench, const struct tare_worker
     return TARE_ADVISE_NONE;
 }
 
-/* What two blocks take at least, judging by the configuration that it starts from. */
+/* What a duel takes at least, judging by the configuration that it starts from. */
 static int64_t least_ns(const struct trying *t, const struct change *change)
 {
     const struct tare_run_config *config = &t->bench->run->configs[t->main];
     double item = config->latency.mean_ns.value.value / fmax(1, config->items_per_call.value);
     double load = config->load_ns.value.known ? config->load_ns.value.value : 0;
     double calls = item * fmax(change->items, change->from_items);
-    return (int64_t)(4 * load + 16 * calls) + DUEL_LEAST_NS;
+    return TARE_DUEL_BLOCKS_LEAST * ((int64_t)(2 * load + 8 * calls) + BLOCK_NS);
 }
 
 static void leave_untried(struct trying *t, const struct change *change)

@@ -70,6 +70,9 @@ int tare_bench_drift(struct tare_bench *bench, const struct tare_worker_spec *sp
                      struct tare_drift *ret_drift, struct tare_error *err);
 
 /* Two specs measured in turn, blocks of ABBA, for a proof: the ratio of their medians with bounds. */
+/* Of two blocks the bounds are so wide that they prove nothing: Student's factor is 12.7, of three 4.3. */
+enum { TARE_DUEL_BLOCKS_LEAST = 3 };
+
 struct tare_bench_duel {
     struct tare_run_estimate ratio; /* time of a over time of b: above 1, b is faster */
     int64_t blocks;

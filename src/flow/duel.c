@@ -11,8 +11,8 @@
 #include "core/stats.h"
 #include "flow/bench_part.h"
 
-/* With fewer blocks bounds would be too wide to prove anything; more make them narrower than needed. */
-enum { BLOCKS_RESAMPLE = 6, BLOCKS_LEAST = 2, BLOCKS_AIM = 8, BLOCKS_MOST = 24, SAMPLES_MOST = 2000 };
+/* More blocks than the most make the bounds narrower than needed. */
+enum { BLOCKS_RESAMPLE = 6, BLOCKS_AIM = 8, BLOCKS_MOST = 24, SAMPLES_MOST = 2000 };
 
 #define WARM_NS        INT64_C(200000000)
 #define SLICE_LEAST_NS INT64_C(20000000)
@@ -114,7 +114,7 @@ int tare_bench_duel(struct tare_bench *bench, const struct tare_worker_spec *a, 
     slice_ns = slice_ns > SLICE_LEAST_NS ? slice_ns : SLICE_LEAST_NS;
     while (blocks < BLOCKS_MOST) {
         int64_t before = tare_clock_ns();
-        if (blocks >= BLOCKS_LEAST && before - start + block_ns > budget_ns)
+        if (blocks >= TARE_DUEL_BLOCKS_LEAST && before - start + block_ns > budget_ns)
             break;
         if (tare_bench_stopped(bench)) {
             tare_fail(err, TARE_E_LIMIT, 0, "interrupted");
@@ -124,7 +124,7 @@ int tare_bench_duel(struct tare_bench *bench, const struct tare_worker_spec *a, 
             goto out;
         blocks++;
         block_ns = tare_clock_ns() - before;
-        if (blocks == 1 && block_ns * BLOCKS_LEAST > 2 * budget_ns) {
+        if (blocks == 1 && block_ns * TARE_DUEL_BLOCKS_LEAST > 2 * budget_ns) {
             tare_fail(err, TARE_E_LIMIT, 0, "there is no time to try it: raise --time");
             goto out;
         }

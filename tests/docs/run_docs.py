@@ -4,7 +4,8 @@
 Every ```sh block of the pages at the top and in docs/ is run: the blocks of one page in order, by one
 `bash -eu`, in a scratch folder, with the built `tare` and a `python` that has the package on PATH, and
 $TARE_SOURCE naming the source tree. A page must therefore make what it uses. Commands not meant to be
-run there (installing, cloning) stand in ```console blocks. First the runner shows that it can fail.
+run there (installing, cloning) stand in ```console blocks. Some measure, so a page that fails is tried once
+more. First the runner shows that it can fail.
 """
 
 from __future__ import annotations
@@ -96,6 +97,9 @@ def run_all(tare: Path, python: Path) -> int:
         print("FAILED self-test: a wrong command in a page was not noticed")
     for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
         blocks, status, output = run_page(page.read_text(), tare, python)
+        if status:
+            print(f"again after status {status}: {page.relative_to(ROOT)}\n{output}")
+            blocks, status, output = run_page(page.read_text(), tare, python)
         if status == 0:
             passed += blocks
         else:
