@@ -124,7 +124,7 @@ def test_a_crash_costs_its_configuration_only(tare: Path) -> None:
         "--batch",
         "1,2",
         "--time",
-        "5s",
+        "20s",
         "--no-advice",
         "--no-answers",
         model="fake:crash,mean=1ms,crash=300",

@@ -104,8 +104,8 @@ def test_samples_time_and_memory_are_plausible(call: Any) -> None:
     assert len(result["ns"]) == 20
     assert min(result["ns"]) > 100_000  # no machine does 0.7 GFLOP in less
     assert sum(result["ns"]) <= result["wall_ns"]
-    # One thread: it cannot have used more than one core, and hardly less than it ran.
-    assert 0.2 * result["wall_ns"] < result["cpu_ns"] < 1.2 * result["wall_ns"]
+    # One thread: it cannot have used more than one core, and it has used some.
+    assert 0.05 * result["wall_ns"] < result["cpu_ns"] < 1.2 * result["wall_ns"]
     assert result["calls_per_sample"] == 1
     assert result["idle"]
     loaded = result["resident_after"] - result["resident_before"]
