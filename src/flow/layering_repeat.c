@@ -18,11 +18,11 @@ enum { TIMES_MOST = 4, NODES_MOST = 2000 };
 /* So many pairs tell by themselves how much they differ. */
 enum { PAIRS_TELL = 4 };
 /* What the tax of a class may be, in units of that of the chains, before anything is known. */
-static const double prior_sd = 3;
+static const double prior_sd = 1;
 /* By how much of a call pairs may differ, when they are too few to tell. */
 static const double few_sd = 0.2;
 /* The profiler does its work in every node, wherever it is. */
-static const double least_factor = 0.1;
+static const double least_factor = 0.3;
 /* Below this share of a call the tax does not matter. */
 static const double least_share = 0.01;
 /* The time of a node that does nothing: some nodes come out below it by chance. */
