@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 enum { ROUNDS = 8, WARM_CALLS = 3 };
-/* Threads of a pool that spin would slow the other process. */
+/* Threads of a pool that still spin would slow the next process. */
 static const int64_t idle_wait_ns = 50000000;
 
 struct samples {
@@ -46,13 +46,13 @@ static int take(struct tare_worker *worker, bool spins, int64_t most, int64_t bu
     size_t count;
     const struct tare_harness_limits limits = {
         .min_samples = 1, .max_samples = most, .budget_ns = budget_ns > 0 ? budget_ns : 0};
-    if (spins)
-        tare_worker_idle(worker, idle_wait_ns);
     tare_arena_init(&scratch, 0);
     int rc = tare_worker_measure(worker, &limits, &scratch, &ns, &count, NULL, err);
     if (rc == 0)
         rc = keep(samples, ns, count, err);
     tare_arena_finish(&scratch);
+    if (spins)
+        tare_worker_idle(worker, idle_wait_ns);
     return rc;
 }
 
