@@ -138,17 +138,22 @@ def tell(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def main() -> None:
+def arguments(count: int, data: str) -> argparse.ArgumentParser:
+    """What every program takes that compares again and again."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--tare", default="tare")
     parser.add_argument("--model")
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--count", type=int, default=count, help="comparisons in all")
     parser.add_argument("--at-once", type=int, default=1, help="so many comparisons beside each other")
     parser.add_argument("--until", type=float, default=float("inf"), help="begin none after so many seconds")
-    parser.add_argument("--data", type=Path, default=HERE / "data" / "gate_self.jsonl")
+    parser.add_argument("--data", type=Path, default=HERE / "data" / data)
     parser.add_argument("--tell", action="store_true")
     parser.add_argument("options", nargs="*", help="of tare compare")
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    args = arguments(200, "gate_self.jsonl").parse_args()
     rows = read(args.data)
     end = time.time() + args.until
     while not args.tell and len(rows) < args.count and time.time() < end:

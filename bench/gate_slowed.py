@@ -13,7 +13,6 @@ needs numpy and onnx, telling nothing.
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import statistics
@@ -25,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from gate_self import HERE, append, compare, read
+from gate_self import append, arguments, compare, read
 
 SLOWER = (5, 10, 20)
 HIDDEN = 384
@@ -34,7 +33,7 @@ HIDDEN = 384
 COLUMNS = 132
 
 
-def make_twin(model: Path, width: int, path: Path) -> None:
+def make_twin(model: str, width: int, path: Path) -> None:
     import numpy
     import onnx
     from onnx import helper, numpy_helper
@@ -67,7 +66,7 @@ def make_twin(model: Path, width: int, path: Path) -> None:
     onnx.save(loaded, path)
 
 
-def make_all(model: Path, folder: Path) -> None:
+def make_all(model: str, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for percent in SLOWER:
         make_twin(model, percent * COLUMNS, folder / f"slower{percent}.onnx")
@@ -105,17 +104,9 @@ def tell(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--tare", default="tare")
-    parser.add_argument("--model", type=Path)
+    parser = arguments(300, "gate_slowed.jsonl")
     parser.add_argument("--twins", type=Path, help="their folder")
     parser.add_argument("--make", action="store_true", help="only make the twins")
-    parser.add_argument("--count", type=int, default=300, help="comparisons, of all twins in turn")
-    parser.add_argument("--at-once", type=int, default=1, help="so many comparisons beside each other")
-    parser.add_argument("--until", type=float, default=float("inf"), help="begin none after so many seconds")
-    parser.add_argument("--data", type=Path, default=HERE / "data" / "gate_slowed.jsonl")
-    parser.add_argument("--tell", action="store_true")
-    parser.add_argument("options", nargs="*", help="of tare compare")
     args = parser.parse_args()
     if args.make:
         make_all(args.model, args.twins)
@@ -126,7 +117,7 @@ def main() -> None:
         percents = [SLOWER[(len(rows) + i) % len(SLOWER)] for i in range(args.at_once)]
         twins = [str(args.twins / f"slower{percent}.onnx") for percent in percents]
         with ThreadPoolExecutor(args.at_once) as pool:
-            asked = [pool.submit(compare, args.tare, str(args.model), twin, args.options) for twin in twins]
+            asked = [pool.submit(compare, args.tare, args.model, twin, args.options) for twin in twins]
             for percent, one in zip(percents, asked, strict=True):
                 rows.append({"number": len(rows), "percent": percent, **one.result()})
                 append(args.data, rows[-1])

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/stats.h"
 #include "hook.h"
 
 enum {
@@ -378,18 +379,12 @@ static int run_rounds(struct calibration *c)
     return 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const double *values, int count)
 {
     double sorted[ROUNDS_MAX];
     memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    qsort(sorted, (size_t)count, sizeof *sorted, tare_stats_by_value);
+    return tare_stats_median(sorted, (size_t)count);
 }
 
 /* How far values lie from their median, scaled to a standard deviation. */

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "bench/ort_profile_scan.h"
+#include "core/stats.h"
 
 /* A line longer than this is not an event of a sane model. */
 static const size_t line_cap = (size_t)1 << 20;
@@ -316,17 +317,11 @@ static int by_total(const void *a, const void *b)
     return x->call < y->call ? -1 : 1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The mean over calls, which are sorted by it. One that took far longer than it usually does was stopped: the
  * processor did something else. */
 static void average(struct tare_ort_node *node, double *times, size_t count)
 {
-    qsort(times, count, sizeof *times, by_value);
+    qsort(times, count, sizeof *times, tare_stats_by_value);
     node->low_ns = times[count / 4];
     if (count >= STOPS_FROM) {
         double limit = times[count - 1 - count / 4];

@@ -184,12 +184,6 @@ int tare_tax_calibrate(const struct tare_worker_start *start, const struct tare_
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double tare_tax_gap(const struct tare_ort_profile *profile)
 {
     double *gaps = calloc(profile->nodes_count + 1, sizeof *gaps), middle = 0;
@@ -198,7 +192,7 @@ double tare_tax_gap(const struct tare_ort_profile *profile)
         if (profile->nodes[i].has_gap)
             gaps[count++] = profile->nodes[i].gap_ns;
     if (count > 0) {
-        qsort(gaps, count, sizeof *gaps, by_value);
+        qsort(gaps, count, sizeof *gaps, tare_stats_by_value);
         middle = tare_stats_median(gaps, count);
     }
     free(gaps);

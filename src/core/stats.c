@@ -31,6 +31,12 @@ static void merge(const double *from, size_t middle, size_t count, double *to)
     }
 }
 
+int tare_stats_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 /* Not qsort: it allocates behind our back. */
 void tare_stats_sort(double *values, size_t count, double *temp)
 {

@@ -24,6 +24,9 @@
 /** Sort ascending, without allocating: temp has room for count values. */
 void tare_stats_sort(double *values, size_t count, double *temp);
 
+/** Which of two doubles comes first, for qsort, which has no temp and will do for a short series. */
+int tare_stats_by_value(const void *a, const void *b);
+
 /** A sorted copy of values in scratch. Fails on NaN and on no values. */
 int tare_stats_sorted(const double *values, size_t count, struct tare_arena *scratch,
                       const double **ret_sorted, struct tare_error *err);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/words.h"
+
 enum { MAX_ASKS = 64 };
 
 static int64_t now_ns(void)
@@ -59,14 +61,9 @@ bool tare_ask_start(struct tare_ask *ask, int (*answer)(void *context, int fd), 
 static int run_program(void *context, int fd)
 {
     const char *const *argv = context;
-    /* exec takes the strings as they are; only its declaration lacks the const. */
-    union {
-        const char *const *given;
-        char *const *taken;
-    } words = {.given = argv};
     if (chdir("/") < 0 || dup2(fd, STDOUT_FILENO) < 0)
         return 127;
-    execv(argv[0], words.taken);
+    execv(argv[0], tare_words_argv(argv));
     return 127;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "core/machine_file.h"
 #include "flow/ask.h"
 
@@ -146,15 +147,11 @@ static void keep_flags(struct asking *asking, const char *const *arguments, size
 static int answer(void *context, int fd)
 {
     struct asking *asking = context;
-    union {
-        const char *const *given;
-        char *const *taken;
-    } words = {.given = asking->argv};
     /* If we are recorded ourselves, the question is not part of it. */
     unsetenv("TARE_RECORD");
     if (chdir("/") < 0 || dup2(fd, STDOUT_FILENO) < 0)
         return 127;
-    execv(asking->argv[0], words.taken);
+    execv(asking->argv[0], tare_words_argv(asking->argv));
     return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
 }
 

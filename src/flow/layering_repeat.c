@@ -150,17 +150,11 @@ void tare_layering_repeat_add(struct tare_layering *layering, const struct tare_
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double tare_layering_middle(double *values, size_t count)
 {
     size_t cut = count >= 4 ? count / 4 : 0;
     if (count > 0)
-        qsort(values, count, sizeof *values, by_value);
+        qsort(values, count, sizeof *values, tare_stats_by_value);
     return tare_stats_mean(values + cut, count - 2 * cut);
 }
 
@@ -197,7 +191,7 @@ double tare_layering_repeat_factor(struct tare_layering *layering, enum tare_lay
     double variance = fmax(class->variance / (double)class->count, few_sd * few_sd) / (double)class->count;
     double prior = pow(prior_sd * tax_ns / plain_ns, 2);
     if (class->count >= PAIRS_TELL) {
-        tare_layering_middle(class->raw, class->count); /* to sort them */
+        qsort(class->raw, class->count, sizeof *class->raw, tare_stats_by_value);
         variance = error_squared(class->took, class->count);
         prior += error_squared(class->raw, class->count);
     }
