@@ -178,7 +178,7 @@ SHIM
 }
 
 # What weighs models takes half of the time of all Python tests, so it is a step of its own.
-MODEL_TESTS=(tests/py/test_{bench_advice,bench_models,bench_sweep,ci_examples,gate_commands,layers,models,model_profiler,python_gate,worker_ort}.py)
+MODEL_TESTS=(tests/py/test_{bench_advice,bench_models,bench_sweep,ci_examples,gate_commands,gate_models,layers,models,model_profiler,python_gate,worker_ort}.py)
 
 run_pytest() {
   TARE_BIN=$BUILD/gcc/src/tare PATH=$CACHE/bin:$PATH:$TOOLS/bin NODE_PATH=$CACHE/npm/node_modules \

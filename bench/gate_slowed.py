@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power, measured: a model against twins of it that do more work, judged by `tare compare`.
 
-A twin multiplies the last hidden state by two matrices more and adds the result, times 1e-30, to the answer:
-the answer stays, the work cannot be optimised away. Each comparison is one JSON line; with one look
-(--blocks 10) the same figures are judged at any threshold. With --tell only what is in the file is told: how
-often each twin was called, and how much slower it really was, the median over all blocks. Making the twins
-needs numpy and onnx, telling nothing.
+A twin multiplies the last hidden state by the same two matrices again and again and adds the result, times
+1e-30, to the answer: the answer stays, memory hardly grows, the work cannot be optimised away. Each
+comparison is one JSON line. With --tell only what is in the file is told: how often each twin was called, and
+how much slower it really was, the median over all blocks. Making the twins needs numpy and onnx, telling
+nothing.
 
     python bench/gate_slowed.py --make --model minilm.onnx --twins twins
     python bench/gate_slowed.py --tare build/src/tare --model minilm.onnx --twins twins -- --dim seq=16
@@ -26,14 +26,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from gate_self import append, arguments, compare, read
 
-SLOWER = (5, 10, 20)
-HIDDEN = 384
-# Of the extra matrices, for one per cent more: about what the multiply-adds of the six layers come to. How
+# How much slower in per cent, and how often the extra matrices are used for that. It is only about so: how
 # much slower a twin truly is, the blocks tell.
-COLUMNS = 132
+TIMES = {5: 4, 10: 12, 20: 27}
+# How much slower, and the threshold that it is judged by. Half of those that lie at their threshold are
+# called and the rest go on to 40 blocks, so the others come twice as often.
+CASES = ((10, 5), (20, 10), (5, 5), (10, 5), (20, 10), (10, 10))
+HIDDEN, WIDE = 384, 192
 
 
-def make_twin(model: str, width: int, path: Path) -> None:
+def make_twin(model: str, times: int, path: Path) -> None:
     import numpy
     import onnx
     from onnx import helper, numpy_helper
@@ -46,19 +48,21 @@ def make_twin(model: str, width: int, path: Path) -> None:
         values = noise.normal(0, rows**-0.5, (rows, columns)).astype(numpy.float32)
         graph.initializer.append(numpy_helper.from_array(values, name))
 
-    matrix("extra/first", HIDDEN, width)
-    matrix("extra/second", width, HIDDEN)
+    matrix("extra/first", HIDDEN, WIDE)
+    matrix("extra/second", WIDE, HIDDEN)
     graph.initializer.append(numpy_helper.from_array(numpy.float32(1e-30), "extra/little"))
     last = graph.node[-1]
     assert list(last.output) == ["sentence_embedding"]
     last.output[0] = "extra/answer"
+    state = "last_hidden_state"
+    for i in range(times):
+        wide, back = f"extra/wide{i}", f"extra/back{i}"
+        graph.node.append(helper.make_node("MatMul", [state, "extra/first"], [wide], f"extra/First{i}"))
+        graph.node.append(helper.make_node("MatMul", [wide, "extra/second"], [back], f"extra/Second{i}"))
+        state = back
     graph.node.extend(
         [
-            helper.make_node("MatMul", ["last_hidden_state", "extra/first"], ["extra/wide"], "extra/MatMul1"),
-            helper.make_node("MatMul", ["extra/wide", "extra/second"], ["extra/back"], "extra/MatMul2"),
-            helper.make_node(
-                "ReduceMean", ["extra/back"], ["extra/mean"], "extra/Mean", axes=[1], keepdims=0
-            ),
+            helper.make_node("ReduceMean", [state], ["extra/mean"], "extra/Mean", axes=[1], keepdims=0),
             helper.make_node("Mul", ["extra/mean", "extra/little"], ["extra/part"], "extra/Mul"),
             helper.make_node("Add", ["extra/answer", "extra/part"], ["sentence_embedding"], "extra/Add"),
         ]
@@ -68,19 +72,8 @@ def make_twin(model: str, width: int, path: Path) -> None:
 
 def make_all(model: str, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    for percent in SLOWER:
-        make_twin(model, percent * COLUMNS, folder / f"slower{percent}.onnx")
-
-
-def called(row: dict[str, Any], threshold: float) -> bool:
-    """The rule again at another threshold; p is adjusted for the two metrics already."""
-    latency = row["latency"]
-    return latency["p"] < 0.01 and latency["cost_ratio"] >= 1 + threshold and latency["cost_ratio_lower"] > 1
-
-
-def block_logs(row: dict[str, Any]) -> list[float]:
-    base, new = row["latency"]["costs_base"], row["latency"]["costs_new"]
-    return [math.log(new[i] * new[i + 1] / (base[i] * base[i + 1])) / 2 for i in range(0, len(base), 2)]
+    for percent, times in TIMES.items():
+        make_twin(model, times, folder / f"slower{percent}.onnx")
 
 
 def bounds(values: list[float]) -> tuple[float, float]:
@@ -90,17 +83,26 @@ def bounds(values: list[float]) -> tuple[float, float]:
 
 
 def tell(rows: list[dict[str, Any]]) -> None:
-    print(f"{'meant':>6}{'comparisons':>13}{'truly slower':>26}{'detects':>9}{'at 5 %':>8}{'at 10 %':>9}")
-    for percent in SLOWER:
-        chosen = [row for row in rows if row["percent"] == percent]
+    print(f"{'threshold':>9}{'truly slower':>26}{'comparisons':>13}{'called':>8}{'blocks':>8}{'detects':>9}")
+    for percent, threshold in sorted(set(CASES), key=lambda case: (case[1], -case[0])):
+        chosen = [
+            row["latency"] for row in rows if (row["percent"], row["threshold"]) == (percent, threshold)
+        ]
         if not chosen:
             continue
-        logs = [log for row in chosen for log in block_logs(row)]
+        logs = [math.log(ratio) for latency in chosen for ratio in latency["block_ratios"]]
         low, high = bounds(logs)
         truth = f"{math.expm1(statistics.median(logs)):.1%} [{math.expm1(low):.1%}, {math.expm1(high):.1%}]"
-        detects = statistics.median(row["latency"]["detectable"] for row in chosen)
-        counts = [sum(called(row, threshold) for row in chosen) for threshold in (0.05, 0.10)]
-        print(f"{percent:5}%{len(chosen):13}{truth:>26}{detects:9.1%}{counts[0]:8}{counts[1]:9}")
+        called = sum(latency["verdict"] == "regressed" for latency in chosen)
+        detects = statistics.median(latency["detectable"] for latency in chosen)
+        blocks = len(logs) / len(chosen)
+        print(f"{threshold:8}%{truth:>26}{len(chosen):13}{called:8}{blocks:8.1f}{detects:9.1%}")
+    if rows:
+        loads = [row["load_average"] for row in rows]
+        steals = [row["steal"] for row in rows]
+        print(
+            f"load average {min(loads):.1f} to {max(loads):.1f}, steal {min(steals):.1%} to {max(steals):.1%}"
+        )
 
 
 def main() -> None:
@@ -112,17 +114,24 @@ def main() -> None:
         make_all(args.model, args.twins)
         return
     rows = read(args.data)
-    end = time.time() + args.until
-    while not args.tell and len(rows) < args.count and time.time() < end:
-        percents = [SLOWER[(len(rows) + i) % len(SLOWER)] for i in range(args.at_once)]
-        twins = [str(args.twins / f"slower{percent}.onnx") for percent in percents]
-        with ThreadPoolExecutor(args.at_once) as pool:
-            asked = [pool.submit(compare, args.tare, args.model, twin, args.options) for twin in twins]
-            for percent, one in zip(percents, asked, strict=True):
-                rows.append({"number": len(rows), "percent": percent, **one.result()})
-                append(args.data, rows[-1])
     if args.tell:
         tell(rows)
+        return
+    end = time.time() + args.until
+
+    def one(number: int) -> dict[str, Any] | None:
+        if time.time() >= end:
+            return None
+        percent, threshold = CASES[number % len(CASES)]
+        twin = str(args.twins / f"slower{percent}.onnx")
+        options = [*args.options, "--change", f"{threshold}%"]
+        case = {"number": number, "percent": percent, "threshold": threshold}
+        return {**case, **compare(args.tare, args.model, twin, options)}
+
+    with ThreadPoolExecutor(args.at_once) as pool:
+        for row in pool.map(one, range(len(rows), args.count)):
+            if row:
+                append(args.data, row)
 
 
 if __name__ == "__main__":

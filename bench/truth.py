@@ -281,7 +281,7 @@ def uncalibrate(folder: str) -> str:
 
 def printed_errors(notes: list[str]) -> tuple[float, float]:
     """What tare says of itself: "the 0.2 s left are right to about 4 %, shares of it to about 2 points"."""
-    found = [re.search(r"right to about ([0-9]+) %, shares of it to about ([0-9]+) points", n) for n in notes]
+    found = [re.search(r"right to about ([0-9]+) %, shares of it to about ([0-9]+) point", n) for n in notes]
     match = next((match for match in found if match), None)
     if not match:
         raise SystemExit(f"no error was printed: {notes}")

@@ -60,6 +60,35 @@ static void a_drift_is_called_drift(void)
     }
 }
 
+static void levels_that_come_and_go_are_steps(void)
+{
+    double values[100];
+    tare_random_init(&random_numbers, 11);
+    for (int series = 0; series < 100; series++) {
+        for (size_t i = 0; i < 100; i++)
+            values[i] = (i / 10 % 2 ? 105 : 100) * (1 + 0.01 * tare_random_normal(&random_numbers));
+        size_t count = find(values, 100);
+        CHECK_INT(count, 9);
+        for (size_t i = 0; i < count; i++)
+            CHECK_INT(changes[i].kind, TARE_CHANGE_STEP);
+    }
+}
+
+static void a_drift_that_ends_at_once_is_one(void)
+{
+    double values[60];
+    tare_random_init(&random_numbers, 5);
+    for (int series = 0; series < 20; series++) {
+        for (size_t i = 0; i < 60; i++)
+            values[i] =
+                100 * (i < 40 ? 1 + 0.003 * (double)i : 1) * (1 + 0.01 * tare_random_normal(&random_numbers));
+        CHECK_INT(find(values, 60), 2);
+        CHECK_INT(changes[0].kind, TARE_CHANGE_DRIFT);
+        CHECK_INT(changes[1].kind, TARE_CHANGE_STEP);
+        CHECK(changes[1].first >= 39 && changes[1].first <= 41);
+    }
+}
+
 static void what_went_away_is_marked(void)
 {
     double values[60];
@@ -94,6 +123,8 @@ int main(void)
     RUN(a_step_is_found_where_it_is);
     RUN(nothing_is_found_where_nothing_is);
     RUN(a_drift_is_called_drift);
+    RUN(levels_that_come_and_go_are_steps);
+    RUN(a_drift_that_ends_at_once_is_one);
     RUN(what_went_away_is_marked);
     RUN(edges);
     tare_arena_finish(&arena);

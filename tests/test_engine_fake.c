@@ -65,6 +65,7 @@ static void wrong_descriptions_are_refused(void)
         {"fake:normal,sd=200%", "lie in 0..1"},
         {"fake:autocorrelated,r=1", "between -1 and 1"},
         {"fake:bursty,length=0", "at least 1 call"},
+        {"fake:normal,tide=50%", "needs a period"},
         {"fake:normal,sd=%", ""},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -98,6 +99,16 @@ static void series_are_what_they_say(void)
     CHECK_REAL(values[0], 1e6, 1e-9);
     CHECK_REAL(values[500], 1.25e6, 1e-9);
     CHECK_REAL(values[1500], 1.5e6, 1e-9);
+}
+
+static void the_tide_is_the_same_for_all(void)
+{
+    struct tare_fake fake = parsed("constant,tide=50%,period=1ms"), calm = parsed("constant");
+    CHECK_REAL(tare_fake_tide(&fake, 0), 1, 0);
+    CHECK_REAL(tare_fake_tide(&fake, 999999), 1, 0);
+    CHECK_REAL(tare_fake_tide(&fake, 1000000), 1.5, 1e-12);
+    CHECK_REAL(tare_fake_tide(&fake, 2000000), 1, 0);
+    CHECK_REAL(tare_fake_tide(&calm, 1000000), 1, 0);
 }
 
 static void percentiles_are_known(void)
@@ -230,6 +241,7 @@ int main(void)
     RUN(descriptions_are_read);
     RUN(wrong_descriptions_are_refused);
     RUN(series_are_what_they_say);
+    RUN(the_tide_is_the_same_for_all);
     RUN(percentiles_are_known);
     RUN(bounds_cover_the_truth);
     RUN(calls_take_as_long_as_drawn);

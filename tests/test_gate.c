@@ -6,14 +6,13 @@
 
 static struct tare_random random_numbers;
 
-/* Process medians with a spread of sd; B costs effect more. */
+/* Two bouts of two processes, each process sd off. */
 static double block(double effect, double sd)
 {
-    double a1 = exp(sd * tare_random_normal(&random_numbers)),
-           a2 = exp(sd * tare_random_normal(&random_numbers));
-    double b1 = (1 + effect) * exp(sd * tare_random_normal(&random_numbers)),
-           b2 = (1 + effect) * exp(sd * tare_random_normal(&random_numbers));
-    return tare_gate_block(a1, b1, b2, a2);
+    double sum = 0;
+    for (int i = 0; i < 4; i++)
+        sum += tare_random_normal(&random_numbers);
+    return log1p(effect) + sd * sum / 2;
 }
 
 /* A comparison as it is really made: looks at 10, 20 and 40 blocks. */

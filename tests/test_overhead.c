@@ -189,7 +189,7 @@ static void a_slower_processor_makes_all_costs_larger(void)
     CHECK(c.costs[TARE_COST_EXACT].inner == 1.5 * (40 + TARE_COST_EXACT));
 }
 
-static void what_is_mostly_recording_is_named(void)
+static void what_is_mostly_error_is_named(void)
 {
     struct tree t;
     tree_init(&t);
@@ -216,7 +216,7 @@ static void what_is_mostly_recording_is_named(void)
     CHECK(sum.doubtful[0].own_ns == 2 * overhead.doubtful[0].own_ns);
     tare_overhead_note(t.profile, &sum);
     CHECK_TEXT(tare_profile_note_at(t.profile, 1),
-               "mostly recording, so their own time is a guess: tiny 0.000 \xc2\xb1 0.000 s");
+               "own time no better than a guess: tiny 0.000 \xc2\xb1 0.000 s");
     tare_profile_destroy(t.profile);
 }
 
@@ -244,7 +244,7 @@ int main(void)
     RUN(slower_instructions_are_taken_off_python_only);
     RUN(a_calibration_survives_as_text);
     RUN(a_slower_processor_makes_all_costs_larger);
-    RUN(what_is_mostly_recording_is_named);
+    RUN(what_is_mostly_error_is_named);
     RUN(a_capture_without_calibration_stays);
     return check_done();
 }

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/clock_now.h"
 #include "bench/engine.h"
 #include "bench/fake.h"
@@ -171,6 +172,8 @@ static int fake_run(struct tare_engine *engine, struct tare_error *err)
     struct fake_engine *fake = of(engine);
     uint64_t start = tare_clock_now(&fake->clock);
     double ns = tare_fake_next(&fake->series, &fake->fake, fake->base_ns);
+    if (fake->fake.tide > 0)
+        ns *= tare_fake_tide(&fake->fake, tare_clock_ns());
     fake->calls++;
     if (fake->calls_of_shape++ == 0 && fake->fake.cold > 0)
         ns *= fake->fake.cold;

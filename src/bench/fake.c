@@ -34,6 +34,7 @@ static const struct key keys[] = {
     {"memory", BYTES, offsetof(struct tare_fake, memory)},
     {"per_element", DURATION, offsetof(struct tare_fake, per_element_ns)},
     {"per_item", DURATION, offsetof(struct tare_fake, per_item_ns)},
+    {"period", DURATION, offsetof(struct tare_fake, period_ns)},
     {"plateau", BYTES, offsetof(struct tare_fake, plateau)},
     {"r", NUMBER, offsetof(struct tare_fake, r)},
     {"restless", DURATION, offsetof(struct tare_fake, restless_ns)},
@@ -43,6 +44,7 @@ static const struct key keys[] = {
     {"settle", NUMBER, offsetof(struct tare_fake, settle)},
     {"share", SHARE, offsetof(struct tare_fake, share)},
     {"span", NUMBER, offsetof(struct tare_fake, span)},
+    {"tide", SHARE, offsetof(struct tare_fake, tide)},
     {"weights", BYTES, offsetof(struct tare_fake, weights)},
     {"wrong", SHARE, offsetof(struct tare_fake, wrong)},
 };
@@ -119,11 +121,14 @@ static int check(const struct tare_fake *fake, struct tare_error *err)
 {
     bool fits = fake->sd >= 0 && fake->sd < 1 && fabs(fake->r) < 1 && fake->share >= 0 && fake->share < 1 &&
                 fake->factor >= 0 && fake->drift > -1 && fake->length >= 0 && fake->seed >= 0 &&
-                fake->seed < 9e15 && fake->cold >= 0 && fabs(fake->scale) <= 2 && fabs(fake->wrong) <= 1e6;
+                fake->seed < 9e15 && fake->cold >= 0 && fabs(fake->scale) <= 2 && fabs(fake->wrong) <= 1e6 &&
+                fake->tide >= 0 && fake->period_ns < 9e18;
     if (!fits)
         return tare_fail(err, TARE_E_USAGE, 0,
                          "fake model: sd and share lie in 0..1, r between -1 and 1, drift above -1, others "
                          "are not negative");
+    if (fake->tide > 0 && fake->period_ns < 1)
+        return tare_fail(err, TARE_E_USAGE, 0, "fake model: a tide needs a period");
     if (fake->share > 0 && (fake->length < 1 || fake->length * (1 - fake->share) < fake->share))
         return tare_fail(err, TARE_E_USAGE, 0,
                          "fake model: bursts are at least 1 call long, and longer "
@@ -191,6 +196,11 @@ double tare_fake_base_ns(const struct tare_fake *fake, double batch, double elem
 {
     double ns = fake->mean_ns + fake->per_item_ns * batch + fake->per_element_ns * elements;
     return threads > 1 ? ns / pow(threads, fake->scale) : ns;
+}
+
+double tare_fake_tide(const struct tare_fake *fake, int64_t now_ns)
+{
+    return fake->period_ns >= 1 && now_ns / (int64_t)fake->period_ns % 2 ? 1 + fake->tide : 1;
 }
 
 /* The share of calls above x times the base. */

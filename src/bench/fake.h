@@ -21,7 +21,8 @@
  * Every kind takes every key: weights and memory are bytes held from the start and per item of the batch;
  * cold is how many times slower the first call of a shape is; fail and hang are calls that fail or never end;
  * wrong changes the answers by that share when the batch is above 1; restless keeps a thread busy after each
- * call for that long.
+ * call for that long; tide is how much longer calls take in every other `period` of the machine's own clock,
+ * alike in all processes.
  */
 #ifndef TARE_BENCH_FAKE_H
 #define TARE_BENCH_FAKE_H
@@ -34,8 +35,8 @@
 
 /* Zero is the absence of a thing. */
 struct tare_fake {
-    double mean_ns, per_item_ns, per_element_ns, restless_ns;
-    double sd, r, share, length, factor, drift, span, scale, cold, wrong;
+    double mean_ns, per_item_ns, per_element_ns, restless_ns, period_ns;
+    double sd, r, share, length, factor, drift, span, scale, cold, wrong, tide;
     double weights, memory, leak, plateau, settle; /* bytes; settle in calls */
     double crash, fail, hang;                      /* calls, counted from 1 */
     double seed;
@@ -61,7 +62,10 @@ double tare_fake_next(struct tare_fake_series *series, const struct tare_fake *f
 /** What a call takes without variation. */
 double tare_fake_base_ns(const struct tare_fake *fake, double batch, double elements, int threads);
 
-/** The true percentile of the calls, relative to the base, for a description without drift. */
+/** What the machine makes of it at a moment of CLOCK_MONOTONIC: a factor. */
+double tare_fake_tide(const struct tare_fake *fake, int64_t now_ns);
+
+/** The true percentile of the calls, relative to the base, for a description without drift and tide. */
 double tare_fake_percentile(const struct tare_fake *fake, double percent);
 
 #endif

@@ -87,10 +87,6 @@ int tare_worker_shape(struct tare_worker *worker, int64_t batch, const struct ta
 int tare_worker_feed(struct tare_worker *worker, const struct tare_tensor *inputs, size_t count,
                      struct tare_error *err);
 
-/** Use copies of these inputs from now on. */
-int tare_worker_feed(struct tare_worker *worker, const struct tare_tensor *inputs, size_t count,
-                     struct tare_error *err);
-
 /** Make a call of the current shape so often that it is warm; at most budget_ns. */
 int tare_worker_warm(struct tare_worker *worker, int64_t budget_ns, struct tare_harness_warmup *ret_warmup,
                      struct tare_error *err);

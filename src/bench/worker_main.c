@@ -40,6 +40,15 @@ static int check_open(const struct state *state, struct tare_error *err)
     return state->engine ? 0 : tare_fail(err, TARE_E_USAGE, 0, "a worker was asked before it had a model");
 }
 
+/* What loading left behind and freed is not what processing takes, and how much of it is still there is
+ * chance: of one model it was 127 to 155 MB. */
+static void give_back(void)
+{
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
 /* From here on these are the inputs; shaped holds them. */
 static int use_inputs(struct state *state, struct tare_arena *shaped, struct tare_tensor *inputs,
                       size_t count, struct tare_error *err)
@@ -83,9 +92,7 @@ static int do_open(struct state *state, struct tare_wire_reader *reader, struct 
     /* The inputs are made first: what reading the model for them took is then not taken for the engine's. */
     if (shape(state, err))
         return -1;
-#if defined(__GLIBC__)
-    malloc_trim(0);
-#endif
+    give_back();
     int64_t before = tare_use_resident(), start = tare_clock_ns();
     if (kind->open(state->spec.model_path, &state->spec.options, &state->engine, err))
         return -1;
@@ -143,6 +150,8 @@ static int do_warm(struct state *state, struct tare_wire_reader *reader, struct 
     if (tare_wire_done(reader, err) || check_open(state, err) ||
         tare_harness_warm(state->engine, &state->clock, budget_ns, &warmup, err))
         return -1;
+    /* Not sooner: the first call finds the heap as it would elsewhere. */
+    give_back();
     state->call_ns = warmup.call_ns;
     state->calls_per_sample = warmup.calls_per_sample;
     tare_wire_put_int(reply, warmup.cold_ns);
@@ -240,11 +249,7 @@ static int do_remember(struct state *state, struct tare_wire_reader *reader, str
     int64_t calls = tare_wire_int_in(reader, 0, INT64_MAX);
     if (tare_wire_done(reader, err) || check_open(state, err) || tare_resident_start(&resident, err))
         return -1;
-        /* What loading left behind and freed is not what processing takes, and how much of it is still there
-         * is chance. */
-#if defined(__GLIBC__)
-    malloc_trim(0);
-#endif
+    give_back();
     bool reset = tare_use_reset_peak();
     memory.before = tare_use_resident();
     for (int64_t i = 0; i < calls && !status; i++)

@@ -114,9 +114,9 @@ const struct tare_cmd tare_cmd_compare = {
     .args = "A B",
     .summary = "Say which of two is faster, and how sure that is",
     .about =
-        "A is the base, B what is new. Two models or two commands are run here, in turn and in fresh "
-        "processes "
-        "(A B B A), until it is clear which is faster or the time is over. Two runs saved by tare bench are "
+        "A is the base, B what is new. Two models or two commands are run here, again and again in fresh "
+        "processes, until it is clear which is faster or the time is over: models take turns of a few calls, "
+        "commands run A B B A. Two runs saved by tare bench are "
         "compared as they are, machines first. Two profiles give the functions that account for the "
         "difference; -o diff.svg draws it.\n\n"
         "  tare compare old.onnx new.onnx --dim seq=16\n"

@@ -43,6 +43,9 @@ struct tare_gate_values {
      .offset = offsetof(struct tare_gate_values, bench.levels)},                                             \
     {"inputs", 'i', TARE_OPT_TEXT, "FILE", "Models: inputs from a .npz",                                     \
      .offset = offsetof(struct tare_gate_values, bench.inputs)},                                             \
+    {"memory", 0, TARE_OPT_SIZE, "SIZE",                                                                     \
+     "Models: most that both may hold together (default: what the machine has)",                             \
+     .offset = offsetof(struct tare_gate_values, bench.memory)},                                             \
     {"ort", 0, TARE_OPT_TEXT, "FILE", "Models: the ONNX Runtime library to use",                             \
      .offset = offsetof(struct tare_gate_values, bench.library)},                                            \
     {"engine", 0, TARE_OPT_CHOICE, "NAME", "What runs the models", .choices = tare_bench_engines,            \

@@ -324,12 +324,13 @@ static void describe(const struct tare_overhead *overhead, struct tare_buf *buf)
     double error_ns = hypot(overhead->error_ns, tare_noise_time_doubt_ns(&overhead->noise, left));
     double share_ns =
         hypot(TARE_OVERHEAD_SHARE_DOUBT * overhead->taken_ns, tare_noise_share_doubt_ns(&overhead->noise));
+    double points = fmin(100, ceil(percent(share_ns, left)));
     tare_buf_printf(
         buf,
         "recording took about %.3f s, %.0f %% of the run, and is taken off; the %.3f s left are right to "
-        "about %.0f %%, shares of it to about %.0f points",
+        "about %.0f %%, shares of it to about %.0f point%s",
         overhead->taken_ns / 1e9, percent(overhead->taken_ns, overhead->recorded_ns), left / 1e9,
-        ceil(percent(error_ns, left)), fmin(100, ceil(percent(share_ns, left))));
+        ceil(percent(error_ns, left)), points, points == 1 ? "" : "s");
 }
 
 static double recorded_ns(const struct tare_profile *profile, uint32_t wall)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions whose corrected time is little more than a guess, because most of what was recorded for them was
- * recording itself. */
+/* Functions whose corrected time is little more than a guess: most of what was recorded for them was
+ * recording itself, or the machine was too unsteady. */
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +65,6 @@ void tare_overhead_note_doubts(struct tare_profile *profile, const struct tare_o
                         doubt->error_ns / 1e9);
     }
     if (overhead->doubts)
-        tare_profile_note(profile, "mostly recording, so their own time is a guess: %s", buf.data);
+        tare_profile_note(profile, "own time no better than a guess: %s", buf.data);
     tare_buf_finish(&buf);
 }

@@ -44,7 +44,9 @@ struct tare_verdict {
     double detectable;             /* NaN where it makes no sense */
     size_t processes_a, processes_b;
     const struct tare_verdict_process *runs_a, *runs_b; /* in the unit, as they ran; NULL if not kept */
-    bool exact;                                         /* the same in every run: compared as it is */
+    const double *block_ratios;                         /* of costs, block by block; NULL if not kept */
+    size_t blocks;
+    bool exact;       /* the same in every run: compared as it is */
     const char *note; /* what would settle it, or what to know; may be NULL */
 };
 

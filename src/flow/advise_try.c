@@ -18,8 +18,8 @@
 #define GAIN_LEAST 1.02
 enum { CLIMB_MOST = 3 };
 
-/* What a block of a duel takes beside loading and its calls: two processes that start and settle. */
-#define BLOCK_NS         INT64_C(750000000)
+/* What a bout of a duel takes beside loading and its calls: two processes that start and settle. */
+#define BOUT_NS          INT64_C(750000000)
 #define CONVERT_LEAST_NS INT64_C(25000000000)
 
 struct trying {
@@ -29,6 +29,7 @@ struct trying {
     double items;                 /* of one call of it */
     int left;                     /* candidates still to come, roughly: the time is shared out among them */
     struct tare_buf untried;
+    bool apart; /* something was tried with processes one after the other */
 };
 
 /* One change. */
@@ -73,7 +74,7 @@ static int64_t least_ns(const struct trying *t, const struct change *change)
     double item = config->latency.mean_ns.value.value / fmax(1, config->items_per_call.value);
     double load = config->load_ns.value.known ? config->load_ns.value.value : 0;
     double calls = item * fmax(change->items, change->from_items);
-    return TARE_DUEL_BLOCKS_LEAST * ((int64_t)(2 * load + 8 * calls) + BLOCK_NS);
+    return TARE_DUEL_BOUTS_LEAST * ((int64_t)(2 * load + 24 * calls) + BOUT_NS);
 }
 
 static void leave_untried(struct trying *t, const struct change *change)
@@ -110,7 +111,9 @@ static int add_advice(struct trying *t, const struct change *change, bool helped
         advice->configuration = tare_run_int((int64_t)change->config);
     if (change->instead_of != TARE_ADVISE_NONE)
         advice->instead_of = tare_run_int((int64_t)change->instead_of);
-    const char *text = tare_arena_copy(&run->arena, change->what);
+    const char *text =
+        tare_arena_printf(&run->arena, "%s%s",
+                          helped && change->accuracy ? "where the answers may change, " : "", change->what);
     if (helped && change->cost)
         text = tare_arena_printf(&run->arena, "%s; %s", text, change->cost);
     if (helped && advice->memory_bytes.value.known)
@@ -165,6 +168,7 @@ static int try(struct trying *t, struct change *change, bool *ret_helped, struct
         return 0;
     }
     change->known = true;
+    t->apart = t->apart || change->duel.apart;
     return conclude(t, change, ret_helped, err);
 }
 
@@ -415,6 +419,9 @@ int tare_advise_try(struct tare_bench *bench, struct tare_error *err)
                  : 0;
     if (rc == 0 && t.untried.length && !tare_bench_stopped(bench))
         tare_bench_note(bench, "not tried, for want of time: %s", t.untried.data);
+    if (rc == 0 && t.apart)
+        tare_bench_note(bench, "advice was tried with processes that ran one after the other, because memory "
+                               "does not hold both or one does not rest after a call");
     tare_buf_finish(&t.untried);
     return rc;
 }

@@ -4,6 +4,7 @@
 #ifndef TARE_FLOW_BENCH_PART_H
 #define TARE_FLOW_BENCH_PART_H
 
+#include "core/verdict.h"
 #include "flow/bench.h"
 
 /* One weighing. configs[i] of the run belongs to specs[i]. */
@@ -44,6 +45,9 @@ void tare_bench_note(struct tare_bench *bench, const char *fmt, ...) __attribute
 /** Make configurations and specs of the plan's lists; what is not given becomes a default, and is noted. */
 int tare_bench_expand(struct tare_bench *bench, struct tare_error *err);
 
+/* Kept free for everything else on the machine. */
+#define TARE_BENCH_SPARE (INT64_C(256) << 20)
+
 /** Bytes that a process holds; -1 when it is gone. */
 int64_t tare_bench_resident(int pid);
 
@@ -69,13 +73,39 @@ struct tare_drift;
 int tare_bench_drift(struct tare_bench *bench, const struct tare_worker_spec *spec,
                      struct tare_drift *ret_drift, struct tare_error *err);
 
-/* Two specs measured in turn, blocks of ABBA, for a proof: the ratio of their medians with bounds. */
-/* Of two blocks the bounds are so wide that they prove nothing: Student's factor is 12.7, of three 4.3. */
-enum { TARE_DUEL_BLOCKS_LEAST = 3 };
+/* One side of bouts. A call handles so many items, and times are those of one. */
+struct tare_bout_side {
+    const struct tare_bench *bench;
+    const struct tare_worker_spec *spec;
+    double items;
+    int64_t held; /* bytes that its last process held; 0 before the first, -1: not known */
+};
+
+struct tare_bout_figures {
+    struct tare_verdict_process calls; /* ns; cost is their median */
+    int64_t resident;                  /* as held */
+};
+
+/* A fresh process of each of two sides, measured in turn. */
+struct tare_bout {
+    struct tare_bout_figures sides[2];
+    double log;    /* of B's time over A's */
+    bool apart;    /* memory does not hold both, or one does not rest: measured one after the other */
+    bool restless; /* a process was busy while the other was measured */
+};
+
+/** Have one, of about run_ns for each side once both are warm, but at least three rounds of four turns, or
+ * one where calls are long. Every other bout should begin with B. */
+int tare_bench_bout(struct tare_bout_side sides[2], bool b_first, int64_t run_ns, struct tare_bout *ret_bout,
+                    struct tare_error *err);
+
+/* Two specs in bouts, for a proof: the ratio of their times with bounds. */
+/* Of two the bounds are so wide that they prove nothing: Student's factor is 12.7, of three 4.3. */
+enum { TARE_DUEL_BOUTS_LEAST = 3 };
 
 struct tare_bench_duel {
     struct tare_run_estimate ratio; /* time of a over time of b: above 1, b is faster */
-    int64_t blocks;
+    bool apart;                     /* as of a bout, of any */
 };
 
 /** Measure a against b in fresh processes, interleaved, for at most budget_ns. items scale the times: a call

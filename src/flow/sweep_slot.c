@@ -11,9 +11,6 @@
 
 #define PARK_NS INT64_C(300000000)
 
-/* Kept free for everything else on the machine. */
-#define SPARE_BYTES (INT64_C(256) << 20)
-
 /* Looks are few: each comes when there is half as much again. */
 enum { FIRST_LOOK = 16 };
 
@@ -71,7 +68,7 @@ static bool has_room(const struct tare_sweep *sweep, int64_t need)
         held += sweep->slots[i].worker ? sweep->slots[i].resident : 0;
     if (cap > 0 && held + need > cap)
         return false;
-    return available < 0 || need + SPARE_BYTES <= available;
+    return available < 0 || need + TARE_BENCH_SPARE <= available;
 }
 
 /* End the processes that were not used for the longest time until another one fits. */
@@ -84,7 +81,7 @@ static int make_room(struct tare_sweep *sweep, size_t config, struct tare_error 
             if (sweep->slots[i].worker &&
                 (oldest == sweep->count || sweep->slots[i].used_ns < sweep->slots[oldest].used_ns))
                 oldest = i;
-        if (oldest == sweep->count && need + SPARE_BYTES > tare_bench_available())
+        if (oldest == sweep->count && need + TARE_BENCH_SPARE > tare_bench_available())
             return tare_fail(err, TARE_E_LIMIT, 0,
                              "it would take about %.0f MB of memory, and %.0f MB are available",
                              (double)need / 1e6, (double)tare_bench_available() / 1e6);

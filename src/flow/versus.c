@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/versus.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "core/stats.h"
@@ -14,7 +14,7 @@ struct fight {
     size_t most, blocks;
     double *logs;                       /* metrics times most: log ratios of blocks */
     struct tare_verdict_process *a, *b; /* metrics times 2 * most */
-    struct tare_verdict_process *four;  /* of one block: 4 times metrics */
+    struct tare_versus_bout bouts[2];   /* of one block */
     struct tare_gate_result *results;
     int64_t block_ns;
 };
@@ -38,24 +38,21 @@ static void progress(const struct fight *fight)
 
 static int block(struct fight *fight, struct tare_error *err)
 {
-    static const bool is_b[] = {false, true, true, false};
     const struct tare_versus *versus = fight->versus;
-    size_t metrics = versus->metrics_count;
     /* Every other block begins with B: being first must not be an advantage of one side. */
     bool turned = fight->blocks % 2 == 1;
-    for (size_t i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         progress(fight);
-        if (versus->process(versus->data, is_b[i] != turned, fight->four + i * metrics, err))
+        if (versus->bout(versus->data, turned != (i == 1), &fight->bouts[i], err))
             return -1;
     }
-    for (size_t m = 0; m < metrics; m++) {
-        struct tare_verdict_process first[] = {fight->four[m], fight->four[3 * metrics + m]};
-        struct tare_verdict_process second[] = {fight->four[metrics + m], fight->four[2 * metrics + m]};
-        const struct tare_verdict_process *a = turned ? second : first, *b = turned ? first : second;
-        fight->logs[m * fight->most + fight->blocks] =
-            tare_gate_block(a[0].cost, b[0].cost, b[1].cost, a[1].cost);
-        memcpy(fight->a + 2 * (m * fight->most + fight->blocks), a, sizeof first);
-        memcpy(fight->b + 2 * (m * fight->most + fight->blocks), b, sizeof first);
+    for (size_t m = 0; m < versus->metrics_count; m++) {
+        size_t at = m * fight->most + fight->blocks;
+        fight->logs[at] = (fight->bouts[0].logs[m] + fight->bouts[1].logs[m]) / 2;
+        for (int i = 0; i < 2; i++) {
+            fight->a[2 * at + (size_t)i] = fight->bouts[i].runs[0][m];
+            fight->b[2 * at + (size_t)i] = fight->bouts[i].runs[1][m];
+        }
     }
     fight->blocks++;
     return 0;
@@ -123,6 +120,14 @@ static const struct tare_verdict_process *keep(const struct tare_verdict_process
     return kept;
 }
 
+static const double *keep_ratios(const double *logs, size_t count, struct tare_arena *arena)
+{
+    double *kept = tare_arena_array(arena, count, sizeof *kept);
+    for (size_t i = 0; kept && i < count; i++)
+        kept[i] = exp(logs[i]);
+    return kept;
+}
+
 static int tell(struct fight *fight, struct tare_error *err)
 {
     const struct tare_versus *versus = fight->versus;
@@ -141,11 +146,14 @@ static int tell(struct fight *fight, struct tare_error *err)
             return -1;
         row->runs_a = keep(fight->a + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
         row->runs_b = keep(fight->b + 2 * m * fight->most, 2 * fight->blocks, metric->scale, arena);
+        row->block_ratios = keep_ratios(fight->logs + m * fight->most, fight->blocks, arena);
+        row->blocks = row->block_ratios ? fight->blocks : 0;
         tare_compare_fill(row, &fight->results[m], threshold, arena);
         if (row->kind == TARE_VERDICT_INCONCLUSIVE && fight->blocks < tare_gate_looks[0])
-            row->note = tare_arena_printf(
-                arena, "only %zu blocks in the time there was, and %zu are needed: raise --time",
-                fight->blocks, tare_gate_looks[0]);
+            row->note =
+                tare_arena_printf(arena, "only %zu blocks%s, and %zu are needed: raise %s", fight->blocks,
+                                  fight->blocks < fight->most ? " in the time there was" : "",
+                                  tare_gate_looks[0], fight->blocks < fight->most ? "--time" : "--blocks");
     }
     return 0;
 }
@@ -183,7 +191,11 @@ int tare_versus_run(const struct tare_versus *versus, struct tare_verdicts *verd
     fight.logs = tare_arena_array(&arena, metrics * fight.most, sizeof *fight.logs);
     fight.a = tare_arena_array(&arena, 2 * metrics * fight.most, sizeof *fight.a);
     fight.b = tare_arena_array(&arena, 2 * metrics * fight.most, sizeof *fight.b);
-    fight.four = tare_arena_array(&arena, 4 * metrics, sizeof *fight.four);
+    for (int i = 0; i < 2; i++) {
+        fight.bouts[i].logs = tare_arena_array(&arena, metrics, sizeof *fight.bouts[i].logs);
+        for (int side = 0; side < 2; side++)
+            fight.bouts[i].runs[side] = tare_arena_array(&arena, metrics, sizeof *fight.a);
+    }
     fight.results = tare_arena_array(&arena, metrics, sizeof *fight.results);
     int rc = tare_arena_check(&arena, err);
     if (rc == 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sides run against each other, interleaved: blocks of A B B A, every one a fresh process, so that what
- * drifts hits both alike and what differs from process to process is seen as what it is. The gate looks at
- * 10, 20 and 40 blocks and ends at the first look that settles every metric, or when the time is over.
+ * Two sides run against each other, interleaved: a bout is a fresh process of each, a block two bouts, begun
+ * by A and by B, so that what drifts hits both alike and what differs from process to process is seen as what
+ * it is. The gate looks at 10, 20 and 40 blocks and ends at the first look that settles every metric, or when
+ * the time is over.
  */
 #ifndef TARE_FLOW_VERSUS_H
 #define TARE_FLOW_VERSUS_H
@@ -24,7 +25,7 @@ struct tare_versus_options {
     int64_t time_ns; /* for all of it */
     size_t blocks;   /* at most; 0: as the gate looks */
     void *data;      /* for progress */
-    /** May be NULL. Told before each process. */
+    /** May be NULL. Told before each bout. */
     void (*progress)(void *data, const char *text, int64_t left_ns);
     const volatile sig_atomic_t *stop; /* may be NULL */
     const char *const *worker_argv;
@@ -36,12 +37,18 @@ struct tare_versus_metric {
     double scale; /* a cost divided by this is in that unit */
 };
 
+/* What a bout gave, by metric. */
+struct tare_versus_bout {
+    struct tare_verdict_process *runs[2]; /* of A and of B */
+    double *logs;                         /* of B's cost over A's */
+};
+
 struct tare_versus {
     const struct tare_versus_metric *metrics;
     size_t metrics_count;
     void *data;
-    /** Run one process of a side (false: A) and fill in its metrics, all costs above 0. */
-    int (*process)(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err);
+    /** Run one process of each side and fill in the metrics, all costs above 0. */
+    int (*bout)(void *data, bool b_first, struct tare_versus_bout *ret_bout, struct tare_error *err);
     const struct tare_versus_options *options;
     int64_t end_ns; /* no block begins that would end later */
 };

@@ -2,6 +2,7 @@
 /* Two commands compared by running them: time, processor time and memory of each process. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,10 +44,8 @@ static double cpu_ns(const struct rusage *use)
            1e3 * (double)(use->ru_utime.tv_usec + use->ru_stime.tv_usec);
 }
 
-static int process(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err)
+static int process(const char *command, struct tare_verdict_process *ret_runs, struct tare_error *err)
 {
-    const struct commands *commands = data;
-    const char *command = commands->command[b];
     struct rusage use;
     int status;
     int64_t start = tare_clock_ns();
@@ -75,6 +74,17 @@ static int process(void *data, bool b, struct tare_verdict_process *ret_runs, st
     return 0;
 }
 
+static int bout(void *data, bool b_first, struct tare_versus_bout *ret_bout, struct tare_error *err)
+{
+    const struct commands *commands = data;
+    if (process(commands->command[b_first], ret_bout->runs[b_first], err) ||
+        process(commands->command[!b_first], ret_bout->runs[!b_first], err))
+        return -1;
+    for (size_t m = 0; m < METRICS; m++)
+        ret_bout->logs[m] = log(ret_bout->runs[1][m].cost / ret_bout->runs[0][m].cost);
+    return 0;
+}
+
 int tare_versus_commands(const char *a, const char *b, const struct tare_versus_options *options,
                          struct tare_arena *arena, struct tare_verdicts *ret_verdicts, struct tare_error *err)
 {
@@ -83,7 +93,7 @@ int tare_versus_commands(const char *a, const char *b, const struct tare_versus_
         .metrics = metrics,
         .metrics_count = METRICS,
         .data = &commands,
-        .process = process,
+        .bout = bout,
         .options = options,
         .end_ns = tare_clock_ns() + options->time_ns,
     };
@@ -91,8 +101,7 @@ int tare_versus_commands(const char *a, const char *b, const struct tare_versus_
     *ret_verdicts = (struct tare_verdicts){
         .arena = arena, .a = a, .b = b, .comparable = true, .threshold = options->rule.threshold};
     /* Once each, so that neither pays alone for what is read from disk for the first time. */
-    if (process(&commands, false, warm, err) || process(&commands, true, warm, err) ||
-        tare_versus_run(&versus, ret_verdicts, err))
+    if (process(a, warm, err) || process(b, warm, err) || tare_versus_run(&versus, ret_verdicts, err))
         return -1;
     tare_verdicts_label(ret_verdicts);
     tare_verdicts_sort(ret_verdicts);

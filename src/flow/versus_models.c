@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two models compared by running them: every configuration of the plan, every block in fresh processes. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "core/stats.h"
 #include "flow/bench_part.h"
 #include "flow/versus.h"
 #include "judge/compare_runs.h"
 
-/* A process costs its start anyway: it then runs for long enough that its median means something. */
-enum { SAMPLES_LEAST = 5, SAMPLES_MOST = 2000 };
-#define WARM_NS INT64_C(150000000)
-#define RUN_NS  INT64_C(150000000)
+/* A process costs its start anyway: it then runs for long enough that its figure means something. */
+#define RUN_NS INT64_C(100000000)
 
 /* Per configuration. */
 enum { LATENCY, MEMORY, METRICS };
@@ -22,56 +18,28 @@ struct models {
     struct tare_bench bench[2];
     const struct tare_versus_options *options;
     int64_t end_ns;
+    struct tare_bout_side (*sides)[2]; /* by configuration */
+    bool apart, restless;              /* of any bout */
 };
 
-/* Median of one process, and what it holds at its end. */
-static int measure(const struct tare_bench *bench, size_t config, struct tare_verdict_process *ret_runs,
-                   struct tare_error *err)
-{
-    struct tare_harness_limits limits = {
-        .min_samples = SAMPLES_LEAST, .max_samples = SAMPLES_MOST, .budget_ns = RUN_NS};
-    struct tare_worker *worker = NULL;
-    struct tare_worker_ready ready;
-    struct tare_harness_warmup warmup;
-    struct tare_arena scratch;
-    const double *sorted;
-    int64_t *ns;
-    size_t count;
-    int rc = -1;
-    tare_arena_init(&scratch, 0);
-    if (tare_bench_worker(bench, &bench->specs[config], &worker, &ready, err) ||
-        tare_worker_warm(worker, WARM_NS, &warmup, err) ||
-        tare_worker_measure(worker, &limits, &scratch, &ns, &count, NULL, err))
-        goto out;
-    int64_t resident = tare_bench_resident(tare_worker_pid(worker));
-    double *values = tare_arena_array(&scratch, count + 1, sizeof *values);
-    if (!values || count == 0) {
-        tare_fail(err, TARE_E_INPUT, 0, "a process gave no figures");
-        goto out;
-    }
-    for (size_t i = 0; i < count; i++)
-        values[i] = (double)ns[i] / (double)warmup.calls_per_sample;
-    if (tare_stats_sorted(values, count, &scratch, &sorted, err))
-        goto out;
-    ret_runs[LATENCY] = (struct tare_verdict_process){.cost = fmax(tare_stats_median(sorted, count), 1),
-                                                      .calls = (double)count,
-                                                      .mean = tare_stats_mean(sorted, count),
-                                                      .variance = tare_stats_variance(sorted, count)};
-    ret_runs[MEMORY] = (struct tare_verdict_process){.cost = resident > 0 ? (double)resident : 1};
-    rc = 0;
-out:
-    tare_worker_close(worker);
-    tare_arena_finish(&scratch);
-    return rc;
-}
-
-static int process(void *data, bool b, struct tare_verdict_process *ret_runs, struct tare_error *err)
+static int bout(void *data, bool b_first, struct tare_versus_bout *ret_bout, struct tare_error *err)
 {
     struct models *models = data;
-    const struct tare_bench *bench = &models->bench[b];
-    for (size_t i = 0; i < bench->specs_count; i++)
-        if (measure(bench, i, ret_runs + METRICS * i, err))
+    struct tare_bout made;
+    for (size_t i = 0; i < models->bench[0].specs_count; i++) {
+        struct tare_verdict_process *a = ret_bout->runs[0] + METRICS * i,
+                                    *b = ret_bout->runs[1] + METRICS * i;
+        if (tare_bench_bout(models->sides[i], b_first, RUN_NS, &made, err))
             return -1;
+        a[LATENCY] = made.sides[0].calls;
+        b[LATENCY] = made.sides[1].calls;
+        a[MEMORY].cost = fmax((double)made.sides[0].resident, 1);
+        b[MEMORY].cost = fmax((double)made.sides[1].resident, 1);
+        ret_bout->logs[METRICS * i + LATENCY] = made.log;
+        ret_bout->logs[METRICS * i + MEMORY] = log(b[MEMORY].cost / a[MEMORY].cost);
+        models->apart = models->apart || made.apart;
+        models->restless = models->restless || (made.restless && !made.apart);
+    }
     return 0;
 }
 
@@ -108,15 +76,28 @@ static int compare(struct models *models, struct tare_arena *arena, struct tare_
         .metrics = list_metrics(&models->bench[0], arena),
         .metrics_count = METRICS * models->bench[0].specs_count,
         .data = models,
-        .process = process,
+        .bout = bout,
         .options = models->options,
         .end_ns = models->end_ns,
     };
-    if (!versus.metrics)
+    models->sides = tare_arena_array(arena, models->bench[0].specs_count, sizeof *models->sides);
+    if (!versus.metrics || !models->sides)
         return tare_fail_memory(err);
-    if (check_alike(models, arena, err) || tare_versus_run(&versus, verdicts, err) ||
+    if (check_alike(models, arena, err))
+        return -1;
+    for (size_t i = 0; i < models->bench[0].specs_count; i++)
+        for (int side = 0; side < 2; side++)
+            models->sides[i][side] =
+                (struct tare_bout_side){&models->bench[side], &models->bench[side].specs[i], 1, 0};
+    if (tare_versus_run(&versus, verdicts, err) ||
         tare_compare_whole(&models->bench[0].run->model, &models->bench[1].run->model, verdicts, err))
         return -1;
+    if (models->apart)
+        tare_compare_note(
+            verdicts, "processes of the two ran one after the other, because memory does not hold both or "
+                      "one does not rest after a call: where the machine's speed changes that sees less");
+    if (models->restless)
+        tare_compare_note(verdicts, "a process was still busy when the other one was measured");
     tare_verdicts_label(verdicts);
     tare_verdicts_sort(verdicts);
     return tare_arena_check(arena, err);

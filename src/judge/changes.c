@@ -258,6 +258,9 @@ struct line {
     double start, slope, rss;
 };
 
+/* Of a difference in the Bayesian criterion: evidence that leaves no doubt. */
+static const double very_strong = 10;
+
 static struct line fit(const struct finder *finder, size_t from, size_t to)
 {
     double n = (double)(to - from), middle = (n - 1) / 2, sum = mean(finder, from, to), xy = 0;
@@ -273,6 +276,23 @@ static struct line fit(const struct finder *finder, size_t from, size_t to)
     return line;
 }
 
+static bool same_direction(const struct finder *finder, size_t a, size_t b)
+{
+    bool up_a = mean(finder, finder->points[a], level_end(finder, a)) >
+                mean(finder, level_start(finder, a), finder->points[a]);
+    bool up_b = mean(finder, finder->points[b], level_end(finder, b)) >
+                mean(finder, level_start(finder, b), finder->points[b]);
+    return up_a == up_b;
+}
+
+/* A level that comes at once and goes at once: one of its ends may look like a slope by chance, and must do
+ * so beyond doubt before it is called one. */
+static bool comes_and_goes(const struct finder *finder, size_t first, size_t last)
+{
+    return first == last && ((first > 0 && !same_direction(finder, first - 1, first)) ||
+                             (last + 1 < finder->points_count && !same_direction(finder, last, last + 1)));
+}
+
 /* Is one line better than the levels of points first..last, by what each costs in parameters? */
 static bool is_line(const struct finder *finder, size_t first, size_t last, struct line *ret_line)
 {
@@ -286,16 +306,7 @@ static bool is_line(const struct finder *finder, size_t first, size_t last, stru
     double size = (double)n, price = log(size);
     double of_levels = size * log((levels + tiny) / size) + (2 * steps + 1) * price;
     double of_line = size * log((ret_line->rss + tiny) / size) + 2 * price;
-    return of_line < of_levels;
-}
-
-static bool same_direction(const struct finder *finder, size_t a, size_t b)
-{
-    bool up_a = mean(finder, finder->points[a], level_end(finder, a)) >
-                mean(finder, level_start(finder, a), finder->points[a]);
-    bool up_b = mean(finder, finder->points[b], level_end(finder, b)) >
-                mean(finder, level_start(finder, b), finder->points[b]);
-    return up_a == up_b;
+    return of_line + (comes_and_goes(finder, first, last) ? very_strong : 0) < of_levels;
 }
 
 static void describe_step(const struct finder *finder, size_t i, struct tare_change *change)

@@ -46,10 +46,9 @@ struct tare_verdict *tare_compare_add(struct tare_verdicts *verdicts)
     return row;
 }
 
-static void add_note(struct comparison *comparison, const char *text)
+void tare_compare_note(struct tare_verdicts *verdicts, const char *text)
 {
-    struct tare_verdicts *verdicts = comparison->verdicts;
-    const char **notes = tare_arena_array(comparison->arena, verdicts->notes_count + 1, sizeof *notes);
+    const char **notes = tare_arena_array(verdicts->arena, verdicts->notes_count + 1, sizeof *notes);
     if (!notes)
         return;
     if (verdicts->notes_count)
@@ -298,8 +297,8 @@ static int compare_configs(struct comparison *comparison)
         while (i < a->configs_count && strcmp(names[i], name) != 0)
             i++;
         if (i == a->configs_count) {
-            add_note(comparison, tare_arena_printf(comparison->arena, "'%s' is only in %s", name,
-                                                   comparison->verdicts->b));
+            tare_compare_note(comparison->verdicts, tare_arena_printf(comparison->arena, "'%s' is only in %s",
+                                                                      name, comparison->verdicts->b));
             continue;
         }
         matched++;
@@ -322,7 +321,7 @@ static int compare_surroundings(struct comparison *comparison)
     const struct tare_run *a = comparison->a, *b = comparison->b;
     verdicts->comparable = true;
     if (!a->machine || !b->machine) {
-        add_note(comparison, "one of the runs does not say on which machine it was made");
+        tare_compare_note(comparison->verdicts, "one of the runs does not say on which machine it was made");
     } else {
         if (tare_machine_compare(a->machine, b->machine, comparison->arena, &verdicts->machine,
                                  comparison->err))
@@ -331,17 +330,19 @@ static int compare_surroundings(struct comparison *comparison)
         for (size_t i = 0; i < verdicts->machine.count; i++) {
             const struct tare_machine_difference *difference = &verdicts->machine.items[i];
             if (difference->weight != TARE_MACHINE_STATE)
-                add_note(comparison, tare_arena_printf(comparison->arena, "%s differs: %s, then %s",
-                                                       difference->field, difference->a, difference->b));
+                tare_compare_note(comparison->verdicts,
+                                  tare_arena_printf(comparison->arena, "%s differs: %s, then %s",
+                                                    difference->field, difference->a, difference->b));
         }
     }
     const char *from = a->engine.version, *to = b->engine.version;
     if (from && to && strcmp(from, to) != 0)
-        add_note(comparison,
-                 tare_arena_printf(comparison->arena, "the runtime differs: %s, then %s", from, to));
+        tare_compare_note(comparison->verdicts,
+                          tare_arena_printf(comparison->arena, "the runtime differs: %s, then %s", from, to));
     if (a->unit && b->unit && strcmp(a->unit, b->unit) != 0)
-        add_note(comparison, tare_arena_printf(comparison->arena, "the first counts %s, the second %s",
-                                               a->unit, b->unit));
+        tare_compare_note(
+            comparison->verdicts,
+            tare_arena_printf(comparison->arena, "the first counts %s, the second %s", a->unit, b->unit));
     return 0;
 }
 

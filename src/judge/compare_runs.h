@@ -37,4 +37,7 @@ const char *tare_compare_name(const struct tare_run_config *config, struct tare_
 /** Append a row; NULL when memory ran out. */
 struct tare_verdict *tare_compare_add(struct tare_verdicts *verdicts);
 
+/** Append a note; its text must live as long as they do. */
+void tare_compare_note(struct tare_verdicts *verdicts, const char *text);
+
 #endif

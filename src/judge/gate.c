@@ -25,11 +25,6 @@ static struct tare_gate_rule filled(const struct tare_gate_rule *rule)
     return made;
 }
 
-double tare_gate_block(double a1, double b1, double b2, double a2)
-{
-    return (log(b1) + log(b2) - log(a1) - log(a2)) / 2;
-}
-
 static enum tare_gate_verdict decide(const struct tare_gate_result *result, double threshold, double p)
 {
     if (result->p < p && result->ratio >= 1 + threshold && result->low > 1)

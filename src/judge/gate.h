@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate's rule: did B get slower than A? What is compared is the median of each process, never single
- * calls, and the ratio is B over A in the direction of cost (a throughput's is turned round by the caller),
- * so above 1 is worse. A verdict needs three things at once: a ratio beyond the threshold, bounds that leave
- * 1 out, and a rank test below 1 %. When the bounds lie inside the threshold both are the same. All else is
- * inconclusive, and the smallest effect that such data would have shown is given. Pure functions; the same
- * data give the same answer.
+ * The gate's rule: did B get slower than A? What is compared is processes, never single calls, and the ratio
+ * is B over A in the direction of cost (a throughput's is turned round by the caller), so above 1 is worse. A
+ * verdict needs three things at once: a ratio beyond the threshold, bounds that leave 1 out, and a rank test
+ * below 1 %. When the bounds lie inside the threshold both are the same. All else is inconclusive, and the
+ * smallest effect that such data would have shown is given. Pure functions; the same data give the same
+ * answer.
  */
 #ifndef TARE_JUDGE_GATE_H
 #define TARE_JUDGE_GATE_H
@@ -36,7 +36,7 @@ struct tare_gate_result {
     double p;                /* two-sided; adjusted for the number of metrics by tare_gate_holm */
     double detectable; /* the true effect that would be called in 80 % of such comparisons: 0.07 is 7 % */
     size_t a, b;       /* processes on each side */
-    size_t blocks;     /* ABBA blocks; 0 when the two sides were measured apart */
+    size_t blocks;     /* blocks; 0 when the two sides were measured apart */
     bool exact;        /* the figures are the same in every run: compared as they are */
     double allowance;  /* too few processes: called only beyond this; else 0 */
 };
@@ -51,14 +51,11 @@ enum { TARE_GATE_PROCESSES = 10 };
 /* Where others wanted the processor meanwhile, up to 64 % was met. */
 #define TARE_GATE_ALLOWANCE_BUSY 1.0
 
-/* How many ABBA blocks are looked at: at the first where something can be said, it is said. */
+/* How many blocks are looked at: at the first where something can be said, it is said. */
 enum { TARE_GATE_LOOKS = 3 };
 extern const size_t tare_gate_looks[TARE_GATE_LOOKS];
 
-/** The cost ratio of one block, as its logarithm: the two medians of B over the two of A. */
-double tare_gate_block(double a1, double b1, double b2, double a2);
-
-/** Compare by ABBA blocks: log ratios of at least two blocks. */
+/** Compare by blocks of fresh processes, run in turn: log ratios of the costs of at least two. */
 int tare_gate_blocks(const double *logs, size_t count, const struct tare_gate_rule *rule,
                      struct tare_arena *scratch, struct tare_gate_result *ret_result, struct tare_error *err);
 

@@ -37,6 +37,17 @@ static void put_costs(struct tare_json *json, const char *key, const struct tare
     tare_json_end(json);
 }
 
+static void put_ratios(struct tare_json *json, const double *ratios, size_t count)
+{
+    if (count == 0)
+        return;
+    tare_json_key(json, "block_ratios");
+    tare_json_row(json);
+    for (size_t i = 0; i < count; i++)
+        tare_json_real(json, ratios[i]);
+    tare_json_end(json);
+}
+
 /* Count, mean and standard deviation: all that a test on pooled calls would need. */
 static void put_calls(struct tare_json *json, const char *key, const struct tare_verdict_process *runs,
                       size_t count)
@@ -76,6 +87,7 @@ static void put_row(struct tare_json *json, const struct tare_verdict *row)
         put_costs(json, "costs_new", row->runs_b, row->processes_b);
         put_calls(json, "calls_base", row->runs_a, row->processes_a);
         put_calls(json, "calls_new", row->runs_b, row->processes_b);
+        put_ratios(json, row->block_ratios, row->blocks);
     }
     put_known(json, "cost_ratio", row->ratio);
     put_known(json, "cost_ratio_lower", row->low);

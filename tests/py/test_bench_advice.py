@@ -74,6 +74,18 @@ def test_answers_that_change_with_the_batch_are_told(tare: Path) -> None:
     assert run["batch_profiles"][1]["accuracy_metrics"]["batch_max_abs"] > 0
 
 
+def test_what_changes_the_answers_is_recommended_only_so(tare: Path) -> None:
+    """Half the tokens take half the time, but another text is read then."""
+    model = "fake:constant,mean=0ms,per_element=0.05ms"
+    options = ("--dim", "seq=64", "--unit", "texts", "--batch", "1", "--no-memory", "--no-answers")
+    run = bench(tare, model, *options, "--time", "25")
+    (found,) = advice(run, "truncation")
+    assert found["helped"] is True, found
+    assert found["gain"]["value"] == pytest.approx(2, rel=0.3)
+    assert found["text"].startswith("where the answers may change, inputs cut to seq=32 instead of 64")
+    assert found["text"] in run["recommendations"]
+
+
 def test_no_time_no_recommendation(tare: Path) -> None:
     run = bench(tare, "fake:constant,mean=100ms", "--batch", "1,2", "--threads", "2", "--time", "4")
     assert not any(row["tried"] is False for row in run.get("advice", []))

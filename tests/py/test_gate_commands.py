@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import random
+import statistics
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.timing
 
 RUNS = Path(__file__).parent.parent / "data" / "runs"
 SWEEP = RUNS / "minilm_sweep.json"
-SLOW, FAST = "fake:constant,mean=8ms", "fake:constant,mean=2ms"
+# Of a process of few megabytes the memory differs from one to the next.
+SLOW, FAST = "fake:constant,mean=8ms,weights=64MB", "fake:constant,mean=2ms,weights=64MB"
+ONE_THREAD = ("--engine", "fake", "--threads", "1")
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -253,16 +256,62 @@ def test_annotations_and_summary_of_github(call: Call, tmp_path: Path) -> None:
 
 
 def test_models_run_in_turn(call: Call) -> None:
-    slower = call("compare", "--engine", "fake", FAST, SLOW, "--blocks", "12")
+    slower = call("compare", *ONE_THREAD, FAST, SLOW, "--blocks", "10")
     assert slower.returncode == 1, slower.stdout + slower.stderr
-    faster = call("compare", "--engine", "fake", SLOW, FAST, "--blocks", "12", "--json")
+    faster = call("compare", *ONE_THREAD, SLOW, FAST, "--blocks", "10", "--json")
     assert faster.returncode == 0, faster.stdout
     rows = json.loads(faster.stdout)["rows"]
     latency = next(row for row in rows if row["metric"] == "latency")
     assert latency["verdict"] == "improved"
-    assert latency["processes_base"] in (20, 24)
-    gate = call("check", "--engine", "fake", SLOW, "--baseline", FAST, "--blocks", "12")
+    assert latency["processes_base"] == 20
+    gate = call("check", *ONE_THREAD, SLOW, "--baseline", FAST, "--blocks", "10")
     assert gate.returncode == 1, gate.stdout
+
+
+def test_a_machine_that_changes_its_speed_hits_both_sides_alike(call: Call) -> None:
+    tide = "sd=1%,tide=60%,period=0.7s"
+    done = call(
+        "compare",
+        *ONE_THREAD,
+        f"fake:normal,mean=2ms,{tide}",
+        f"fake:normal,mean=2.2ms,{tide}",
+        "--blocks",
+        "10",
+        "--json",
+    )
+    latency = next(row for row in json.loads(done.stdout)["rows"] if row["metric"] == "latency")
+    ratios, costs = latency["block_ratios"], latency["costs_base"]
+    assert len(ratios) == 10
+    assert statistics.median(ratios) == pytest.approx(latency["cost_ratio"], rel=0.01)
+    assert latency["cost_ratio"] == pytest.approx(1.1, abs=0.08)
+    assert max(costs) > 1.4 * min(costs), "the processes see the tide"
+    quartiles = statistics.quantiles(ratios, n=4)
+    assert quartiles[2] < 1.1 * quartiles[0], "their ratios do not"
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "options"),
+    [
+        ("weights=60MB", "weights=60MB", ("--threads", "1", "--memory", "100MB")),
+        ("weights=1MB", "weights=80MB", ("--threads", "1", "--memory", "80MB")),
+        ("weights=1MB", "weights=1MB,restless=5s", ("--threads", "2")),
+    ],
+)
+def test_what_cannot_live_together_runs_one_after_the_other(
+    call: Call, base: str, new: str, options: tuple[str, ...]
+) -> None:
+    start = "fake:constant,mean=2ms,"
+    done = call("compare", "--engine", "fake", start + base, start + new, "--blocks", "2", "--json", *options)
+    told = json.loads(done.stdout)
+    assert any("one after the other" in note for note in told["notes"]), told["notes"]
+    latency = next(row for row in told["rows"] if row["metric"] == "latency")
+    assert latency["processes_new"] == 4
+
+
+def test_the_model_that_failed_is_named(call: Call) -> None:
+    failed = call("compare", "--engine", "fake", FAST, "fake:crash,mean=2ms,crash=3", "--blocks", "2")
+    assert failed.returncode == 2
+    assert "fake:crash" in failed.stderr
 
 
 def test_commands_run_in_turn(call: Call) -> None:
